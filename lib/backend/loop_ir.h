@@ -31,6 +31,7 @@ enum class ScalarKind : uint8_t {
   literal,   // `real` (floating types) or `integer`
   index,     // the value of `index` as an i64 (converted to dtype)
   load,      // memory `buffer` at element `index`
+  variable,  // the current value of register `memory`; never shared across an assignment to it
   apply,     // scalar function `function` (lib/ir/scalar_function.h) of `operands`; the function
              // "cast" converts operands[0] to dtype; "fma" is a*b+c with one rounding;
              // "dot4" is c + sum of 4 products of packed 8-bit integers (a, b i32 words, c i32)
