@@ -12,6 +12,7 @@
 
 #include "lib/backend/loop_ir.h"
 #include "lib/backend/target.h"
+#include "lib/backend/view_index.h"
 #include "lib/ir/graph.h"
 
 namespace mcc::backend {
@@ -26,7 +27,6 @@ struct Group {
   std::string schedule;          // attribute of the fused node
 };
 
-using Indices = std::vector<Expr>;
 
 // Row-major linear index of `indices` in `shape`.
 Expr linear_index(const Indices& indices, const Shape& shape);
@@ -79,10 +79,8 @@ class GroupLowering {
   LoopKernel& kernel() { return kernel_; }
 
  private:
-  struct ViewIndex;
   ScalarPtr compute(ValueId value, const Indices& indices);
   ScalarPtr compute_node(const Node& node, const Indices& indices);
-  Indices forward_view(const Node& view, const Indices& indices) const;
   std::string indirect_symbol(ScalarPtr value, const Expr& dimension);
 
   const Group& group_;

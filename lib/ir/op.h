@@ -89,6 +89,8 @@ enum Trait : uint32_t {
   kContraction = 1u << 4,   // contract, conv
   kControl = 1u << 5,       // has subgraphs
   kDataDependent = 1u << 6, // output shape depends on input values
+  kIndexed = 1u << 7,       // each output element is one element of input 0 at indices that other
+                            // inputs hold (gather family): can be read through like a view
 };
 
 // Inference reads input types and attributes and returns the output types; throws ModelError with
