@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/backend/view_index.h"
+#include "lib/ir/view_index.h"
 #include "lib/ir/op.h"
 #include "lib/support/error.h"
 

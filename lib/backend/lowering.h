@@ -12,7 +12,7 @@
 
 #include "lib/backend/loop_ir.h"
 #include "lib/backend/target.h"
-#include "lib/backend/view_index.h"
+#include "lib/ir/view_index.h"
 #include "lib/ir/graph.h"
 
 namespace mcc::backend {

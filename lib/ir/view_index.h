@@ -7,7 +7,7 @@
 
 #include "lib/ir/graph.h"
 
-namespace mcc::backend {
+namespace mcc {
 
 using Indices = std::vector<Expr>;
 
@@ -34,4 +34,4 @@ PaddedIndex pad_index(const Node& pad, const Indices& indices, const Shape& inpu
 // element count. Axes are matched in groups of equal size, so that untouched axes stay plain.
 Indices reshape_indices(const Indices& indices, const Shape& from, const Shape& to);
 
-}  // namespace mcc::backend
+}  // namespace mcc

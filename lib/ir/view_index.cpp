@@ -1,10 +1,10 @@
 // Index arithmetic of views.
-#include "lib/backend/view_index.h"
+#include "lib/ir/view_index.h"
 
 #include "lib/ir/op.h"
 #include "lib/support/error.h"
 
-namespace mcc::backend {
+namespace mcc {
 namespace {
 
 // Splits [from) and [to) into the shortest leading groups of equal element count.
@@ -183,4 +183,4 @@ PaddedIndex pad_index(const Node& pad, const Indices& indices, const Shape& inpu
   return padded;
 }
 
-}  // namespace mcc::backend
+}  // namespace mcc
