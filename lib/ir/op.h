@@ -22,7 +22,8 @@ enum class Op : uint8_t {
   iota,       // {shape: S, axis: int, dtype} -> the index along axis
   dims,       // {values: S} -> i64 vector holding the values of the expressions
   random,     // {shape: S, dtype, distribution: "uniform"|"normal"|"bernoulli", low, high | mean,
-              //  scale, seed: int} (inputs: none, or the probability for bernoulli)
+              //  scale: doubles, seed: int} (inputs: none, or for bernoulli the probabilities, of
+              //  the output's shape). Element i depends on seed and i only: lib/ir/philox.h
   // -- elementwise: all inputs have the same shape, which is the output's
   map,        // {fn: text} (cast also: {to: dtype}); functions are rows of lib/ir/scalar_function.h
   // -- views: the output's elements are inputs' elements, re-indexed
@@ -44,12 +45,15 @@ enum class Op : uint8_t {
   // -- reductions
   reduce,        // {fn: "sum"|"prod"|"min"|"max"|"any"|"all", axes: I sorted} drops the axes
   arg_reduce,    // {fn: "min"|"max", axis: int, select_last: int} -> i64, drops the axis
-  window_reduce, // {fn: "sum"|"max"|"min", axes: I, window: I, strides: I, pads_low: S, pads_high: S,
+  window_reduce, // {fn: "sum"|"max"|"min"|"arg_max", axes: I, window: I, strides: I, pads_low: S, pads_high: S,
                  //  dilations: I} windows slide over `axes` of any layout; padding is neutral;
-                 //  out dim = floor((in + low + high - dilation*(window-1) - 1) / stride) + 1
+                 //  out dim = floor((in + low + high - dilation*(window-1) - 1) / stride) + 1;
+             //  arg_max -> i64: row-major index of the first largest element over the input's
+             //  `axes` only (the caller adds the offset of the other axes)
   scan,          // {fn: "sum"|"prod"|"max"|"min", axis: int, exclusive: int, reverse: int}
   // -- contractions (accumulate in f32 for f16/bf16/f8/f32, f64 for f64, i32 for 8-bit and smaller
-  //    integers, else the input type); {out: dtype} is the output's type
+  //    integers, whose signs may be mixed, else the input type); {out: dtype, optional: the
+  //    accumulator's type for 8-bit integers, else the inputs'} is the output's type
   contract,  // {lhs_batch: I, rhs_batch: I, lhs_contract: I, rhs_contract: I, out}
              //  output axes: batch dims (lhs order), lhs free axes, rhs free axes
   conv,      // {layout: "nchw"|"nhwc", strides: I, pads_low: S, pads_high: S, dilations: I,
@@ -61,19 +65,37 @@ enum class Op : uint8_t {
   softmax,    // {axis: int}
   normalize,  // {axes: I sorted, epsilon: double, kind: "layer"|"rms"} (x - mean) / sqrt(var + eps),
               //  or x / sqrt(mean(x^2) + eps); no scale, no bias; statistics in f32 (f64 for f64)
-  attention,  // {scale: double, causal: int} (q[B,H,Sq,D], k[B,H,Sk,D], v[B,H,Sk,Dv], optional
+  attention,  // {scale: double, causal: 0 none, 1 query i sees keys j <= i, 2 keys
+              //  j <= i + Sk - Sq} (q[B,H,Sq,D], k[B,H,Sk,D], v[B,H,Sk,Dv], optional
               //  additive mask broadcast to [B,H,Sq,Sk])
   // -- ordering and data-dependent ones
   topk,       // {axis: int, k: S of one entry, largest: int, sorted: int} -> values, i64 indices
   sort,       // {axis: int, descending: int, stable} -> values, i64 indices
-  nonzero,    // {count: S one symbol} -> i64 [rank, count], row-major order
-  unique,     // {axis: int or -1 flattened, sorted: int, count: S}
-  compress,   // {axis, count: S} (x, condition)
-  nms,        // {center_point_box: int, count: S} (boxes, scores, max, iou, score)
-  recurrent,  // {cell: "lstm"|"gru"|"rnn", ...}
-  // -- control: subgraphs take explicit inputs
-  if_op,    // (cond, captured...) two subgraphs
-  loop,     // (trip, cond, carried..., captured...) one subgraph
+  // {count: S of one entry} is the number of results: a symbol that gets its value when the
+  // operator runs, or one known earlier (then the results must be that many).
+  nonzero,    // {count} -> i64 [rank, count], row-major order
+  unique,     // {axis: int or -1 flattened, sorted: int, count} -> values, i64 first occurrences
+              //  [count], i64 inverse [elements or slices], i64 multiplicities [count], i64 number
+              //  of values [1] (the source of a count symbol for devices)
+  compress,   // {axis: int or -1 flattened, count} (x, condition: bool vector)
+  nms,        // {center_point_box: int, count} (boxes[B,N,4], scores[B,C,N], max boxes per class,
+              //  iou threshold, score threshold) -> i64 (batch, class, box) [count, 3], i64 number
+              //  of rows [1]
+  recurrent,  // {cell: "lstm"|"gru"|"rnn", direction: "forward"|"reverse"|"bidirectional",
+              //  activations: text, comma-separated functions of one direction after the other
+              //  ("sigmoid,tanh,tanh"; "affine:alpha:beta" carries parameters), clip: double (0:
+              //  none), linear_before_reset: int, input_forget: int}
+              //  (x[T,B,I], w[dirs,G*H,I], r[dirs,G*H,H], b[dirs,2*G*H], lengths[B] i32/i64,
+              //  h0[dirs,B,H]; lstm also c0[dirs,B,H], peepholes[dirs,3*H]) -> y[T,dirs,B,H],
+              //  h[dirs,B,H], lstm also c; ONNX's gate orders (lstm iofc, gru zrh). All inputs are
+              //  present: an importer writes zeros and full lengths for absent ones
+  // -- control: subgraphs take explicit inputs. An output whose shape the body's own types cannot
+  //    give (branches that differ, growing carried values) has {out_shape<number>: S}
+  if_op,    // (cond, captured...) two subgraphs over the captured values
+  loop,     // {carried: int, count: S of one entry when there are scan outputs: their length}
+            // (trip count, cond, carried..., captured...) one subgraph (iteration i64, cond,
+            // carried..., captured...) -> (cond, carried..., scan outputs...); the node's outputs
+            // are the final carried values and the stacked scan outputs
   call,     // one subgraph, inlined before scheduling
   fused,    // {schedule: text} one subgraph: the nodes that one kernel computes
 };
@@ -106,7 +128,7 @@ struct OpInfo {
   std::string_view name;  // in the text form
   int min_inputs = 0;
   int max_inputs = 0;  // -1: any number
-  int outputs = 1;     // -1: as many as the subgraph has
+  int outputs = 1;     // -1: as many as inference returns (control, recurrent)
   uint32_t traits = 0;
   InferFunction infer = nullptr;
   EvaluateFunction evaluate = nullptr;

@@ -1,0 +1,71 @@
+// contract: a batched product summed over any pairs of axes.
+#include "lib/ir/ops/contraction.h"
+
+#include "lib/ir/ops/families.h"
+#include "lib/ir/ops/infer.h"
+
+namespace mcc::ops {
+
+DType contraction_output(const Node& node, const TensorType& lhs, const TensorType& rhs) {
+  const auto narrow = [](DType t) { return is_integer(t) && dtype_info(t).bits <= 8; };
+  const bool both_narrow = narrow(lhs.dtype) && narrow(rhs.dtype);
+  const bool numbers = is_floating(lhs.dtype) || is_integer(lhs.dtype);
+  // Narrow integers may mix signs: both accumulate in i32.
+  if (!both_narrow) require_same_dtype(node, lhs.dtype, rhs.dtype, "the operands");
+  if (!numbers) refuse(node, "the operands must be numbers.");
+  if (node.attributes.has("out")) return dtype_of(node, "out");
+  return both_narrow ? DType::i32 : lhs.dtype;
+}
+
+namespace {
+
+// Marks `axes` of an operand as used; each axis may have one role only.
+void claim(const Node& node, const Ints& axes, std::vector<bool>& used, const char* operand) {
+  for (int64_t axis : axes) {
+    if (axis < 0 || axis >= static_cast<int64_t>(used.size()) || used[static_cast<size_t>(axis)]) {
+      refuse(node, "axis " + std::to_string(axis) + " of the " + operand +
+                       " operand does not exist or is named twice.");
+    }
+    used[static_cast<size_t>(axis)] = true;
+  }
+}
+
+std::vector<TensorType> infer_contract(const Node& node, const std::vector<TensorType>& inputs) {
+  const Shape& lhs = inputs[0].shape;
+  const Shape& rhs = inputs[1].shape;
+  const Ints& lhs_batch = ints_of(node, "lhs_batch");
+  const Ints& rhs_batch = ints_of(node, "rhs_batch", lhs_batch.size());
+  const Ints& lhs_contract = ints_of(node, "lhs_contract");
+  const Ints& rhs_contract = ints_of(node, "rhs_contract", lhs_contract.size());
+  std::vector<bool> lhs_used(lhs.size(), false), rhs_used(rhs.size(), false);
+  claim(node, lhs_batch, lhs_used, "left");
+  claim(node, lhs_contract, lhs_used, "left");
+  claim(node, rhs_batch, rhs_used, "right");
+  claim(node, rhs_contract, rhs_used, "right");
+  TensorType out{contraction_output(node, inputs[0], inputs[1]), {}};
+  for (size_t i = 0; i < lhs_batch.size(); ++i) {
+    out.shape.push_back(merge_dims(node, lhs[static_cast<size_t>(lhs_batch[i])],
+                                   rhs[static_cast<size_t>(rhs_batch[i])], "batch dimensions"));
+  }
+  for (size_t i = 0; i < lhs_contract.size(); ++i) {
+    merge_dims(node, lhs[static_cast<size_t>(lhs_contract[i])],
+               rhs[static_cast<size_t>(rhs_contract[i])], "contracted dimensions");
+  }
+  for (size_t i = 0; i < lhs.size(); ++i) {
+    if (!lhs_used[i]) out.shape.push_back(lhs[i]);
+  }
+  for (size_t i = 0; i < rhs.size(); ++i) {
+    if (!rhs_used[i]) out.shape.push_back(rhs[i]);
+  }
+  return {out};
+}
+
+const OpInfo kRows[] = {
+    {Op::contract, "contract", 2, 2, 1, kContraction, infer_contract, nullptr},
+};
+
+}  // namespace
+
+std::span<const OpInfo> contract_ops() { return rows(kRows); }
+
+}  // namespace mcc::ops
