@@ -86,9 +86,7 @@ class CudaDevice : public Device {
     return memory;
   }
   std::unique_ptr<Image> load(const Plan& plan, const TargetInfo& target) override {
-    return std::make_unique<cuda::CudaImage>(context_, plan.image(target),
-                                             target.kind == TargetKind::ptx, target.name,
-                                             plan.manifest().kernels);
+    return std::make_unique<cuda::CudaImage>(context_, plan, target);
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions&) override {
     return std::make_unique<cuda::CudaQueue>(context_);

@@ -58,49 +58,67 @@ PinnedMemory::~PinnedMemory() {
   context_->driver().cuMemFreeHost(pointer_);
 }
 
-CudaImage::CudaImage(ContextPtr context, std::span<const std::byte> code, bool is_ptx,
-                     const std::string& target_name, const std::vector<KernelInfo>& kernels)
+CudaImage::CudaImage(ContextPtr context, const Plan& plan, const TargetInfo& target)
     : context_(std::move(context)) {
-  const Driver& driver = context_->driver();
   const CurrentContext current(*context_);
+  try {
+    for (size_t i = 0; i < target.sections.size(); ++i) load_module(plan.image(target, i), target);
+    find_kernels(plan, target);
+  } catch (...) {
+    unload();
+    throw;
+  }
+}
+
+void CudaImage::load_module(std::span<const std::byte> code, const TargetInfo& target) {
+  const Driver& driver = context_->driver();
   // The driver reads PTX up to a terminating zero, which a section does not have.
   std::string text;
   const void* data = code.data();
-  if (is_ptx) {
+  if (target.kind == TargetKind::ptx) {
     text.assign(reinterpret_cast<const char*>(code.data()), code.size());
     data = text.c_str();
   }
   std::array<char, 4096> log{};
   std::array<int, 2> options{kJitErrorLog, kJitErrorLogSize};
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(uintptr_t{log.size() - 1})};
-  const Result result = driver.cuModuleLoadDataEx(&module_, data, options.size(), options.data(),
+  Module module = nullptr;
+  const Result result = driver.cuModuleLoadDataEx(&module, data, options.size(), options.data(),
                                                   values.data());
   if (result != 0) {
-    std::string action = "load the plan's code for " + target_name;
+    std::string action = "load the plan's code for " + target.name;
     if (log[0] != '\0') action += " (" + std::string(log.data()) + ")";
     driver.check(result, action);
   }
-  try {
-    for (const KernelInfo& kernel : kernels) {
-      Function function = nullptr;
-      driver.check(driver.cuModuleGetFunction(&function, module_, kernel.name.c_str()),
-                   "find kernel " + kernel.name + " in the plan's code for " + target_name);
-      if (kernel.cuda && kernel.cuda->shared_bytes > kDefaultSharedLimit) {
-        driver.check(driver.cuFuncSetAttribute(function, kFunctionMaxDynamicShared,
-                                               static_cast<int>(kernel.cuda->shared_bytes)),
-                     "give kernel " + kernel.name + " its shared memory");
-      }
-      functions_.push_back(function);
+  modules_.push_back(module);
+}
+
+void CudaImage::find_kernels(const Plan& plan, const TargetInfo& target) {
+  const Driver& driver = context_->driver();
+  const std::vector<KernelInfo>& kernels = plan.manifest().kernels;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const KernelInfo& kernel = kernels[k];
+    const Module module = modules_[static_cast<size_t>(target.kernels[k].image)];
+    Function function = nullptr;
+    driver.check(driver.cuModuleGetFunction(&function, module, kernel.name.c_str()),
+                 "find kernel " + kernel.name + " in the plan's code for " + target.name);
+    if (kernel.cuda && kernel.cuda->shared_bytes > kDefaultSharedLimit) {
+      driver.check(driver.cuFuncSetAttribute(function, kFunctionMaxDynamicShared,
+                                             static_cast<int>(kernel.cuda->shared_bytes)),
+                   "give kernel " + kernel.name + " its shared memory");
     }
-  } catch (...) {
-    driver.cuModuleUnload(module_);
-    throw;
+    functions_.push_back(function);
   }
+}
+
+void CudaImage::unload() {
+  for (Module module : modules_) context_->driver().cuModuleUnload(module);
+  modules_.clear();
 }
 
 CudaImage::~CudaImage() {
   const CurrentContext current(*context_);
-  context_->driver().cuModuleUnload(module_);
+  unload();
 }
 
 // Takes over `graph`, which is not needed once instantiated.

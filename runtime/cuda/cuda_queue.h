@@ -62,15 +62,18 @@ class PinnedMemory : public Memory {
 
 class CudaImage : public Image {
  public:
-  // `code` is a cubin or, with `is_ptx`, PTX text.
-  CudaImage(ContextPtr context, std::span<const std::byte> code, bool is_ptx,
-            const std::string& target_name, const std::vector<KernelInfo>& kernels);
+  // Loads every section of the target and finds every kernel.
+  CudaImage(ContextPtr context, const Plan& plan, const TargetInfo& target);
   ~CudaImage() override;
   Function function(int kernel) const { return functions_[static_cast<size_t>(kernel)]; }
 
  private:
+  void load_module(std::span<const std::byte> code, const TargetInfo& target);
+  void find_kernels(const Plan& plan, const TargetInfo& target);
+  void unload();
+
   ContextPtr context_;
-  Module module_ = nullptr;
+  std::vector<Module> modules_;  // one per section of the target
   std::vector<Function> functions_;
 };
 

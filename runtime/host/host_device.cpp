@@ -148,7 +148,7 @@ class HostDevice : public Device {
     return std::make_unique<MappedWeights>(weights);
   }
   std::unique_ptr<Image> load(const Plan& plan, const TargetInfo& target) override {
-    return std::make_unique<HostImage>(plan.image(target), plan.manifest().kernels);
+    return std::make_unique<HostImage>(plan, target);
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<HostQueue>(options);

@@ -78,26 +78,35 @@ void* load_from_file(std::span<const std::byte> object, std::string& problem) {
 
 }  // namespace
 
-HostImage::HostImage(std::span<const std::byte> object, const std::vector<KernelInfo>& kernels) {
-  std::string memory_problem;
-  std::string file_problem;
-  handle_ = load_from_memory(object, memory_problem);
-  if (handle_ == nullptr) handle_ = load_from_file(object, file_problem);
-  if (handle_ == nullptr) {
-    fail_environment("the plan's host code cannot be loaded: " + memory_problem + "; and from a " +
-                     "temporary file: " + file_problem);
+HostImage::HostImage(const Plan& plan, const TargetInfo& target) {
+  for (size_t i = 0; i < target.sections.size(); ++i) {
+    const std::span<const std::byte> object = plan.image(target, i);
+    std::string memory_problem;
+    std::string file_problem;
+    void* handle = load_from_memory(object, memory_problem);
+    if (handle == nullptr) handle = load_from_file(object, file_problem);
+    if (handle == nullptr) {
+      close();
+      fail_environment("the plan's host code cannot be loaded: " + memory_problem +
+                       "; and from a temporary file: " + file_problem);
+    }
+    handles_.push_back(handle);
   }
-  kernels_.reserve(kernels.size());
-  for (const KernelInfo& kernel : kernels) {
-    void* symbol = ::dlsym(handle_, kernel.name.c_str());
+  for (const KernelResources& kernel : target.kernels) {
+    void* symbol = ::dlsym(handles_[static_cast<size_t>(kernel.image)], kernel.name.c_str());
     if (symbol == nullptr) {
-      ::dlclose(handle_);
+      close();
       fail_model("the plan's host code lacks kernel " + kernel.name);
     }
     kernels_.push_back(reinterpret_cast<HostKernel>(symbol));
   }
 }
 
-HostImage::~HostImage() { ::dlclose(handle_); }
+HostImage::~HostImage() { close(); }
+
+void HostImage::close() {
+  for (void* handle : handles_) ::dlclose(handle);
+  handles_.clear();
+}
 
 }  // namespace mcc::runtime

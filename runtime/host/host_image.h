@@ -15,8 +15,8 @@ using HostKernel = void (*)(void* const* buffers, const int64_t* dims, int64_t b
 
 class HostImage : public Image {
  public:
-  // Error(environment) when the object cannot be loaded, Error(model) when a kernel is missing.
-  HostImage(std::span<const std::byte> object, const std::vector<KernelInfo>& kernels);
+  // Error(environment) when an object cannot be loaded, Error(model) when a kernel is missing.
+  HostImage(const Plan& plan, const TargetInfo& target);
   ~HostImage() override;
   HostImage(const HostImage&) = delete;
   HostImage& operator=(const HostImage&) = delete;
@@ -24,7 +24,9 @@ class HostImage : public Image {
   HostKernel kernel(int index) const { return kernels_[static_cast<size_t>(index)]; }
 
  private:
-  void* handle_ = nullptr;
+  void close();
+
+  std::vector<void*> handles_;  // one per section of the target
   std::vector<HostKernel> kernels_;
 };
 

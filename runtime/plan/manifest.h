@@ -115,6 +115,7 @@ enum class TargetKind : uint8_t { host, cubin, ptx };
 // What the compiler of one target reported about a kernel; -1 = not known.
 struct KernelResources {
   std::string name;
+  int image = 0;  // which of the target's sections holds it
   int64_t registers = -1;
   int64_t spill_bytes = -1;
   int64_t shared_bytes = -1;
@@ -123,13 +124,13 @@ struct KernelResources {
 struct TargetInfo {
   std::string name;  // "sm_80", "compute_80", "x86-64-v4"
   TargetKind kind = TargetKind::host;
-  uint32_t section = 0;           // id of its image section
+  std::vector<uint32_t> sections;  // ids of its image sections, at least one
   std::string isa;                // host: "x86-64-v3" or "x86-64-v4"
   int compute_capability = 0;     // cubin, ptx: 80 for sm_80
   bool exact_architecture = false;  // cubin for an `a` target: runs on exactly that architecture
   bool family_architecture = false; // cubin for an `f` target: same family only
   int minimum_driver = 0;         // smallest cuDriverGetVersion, e.g. 13000
-  std::vector<KernelResources> kernels;
+  std::vector<KernelResources> kernels;  // one per manifest kernel, in the same order
 };
 
 struct Manifest {

@@ -190,12 +190,28 @@ void check_kernels(const Manifest& manifest) {
   }
 }
 
+void check_targets(const Manifest& manifest) {
+  for (size_t i = 0; i < manifest.targets.size(); ++i) {
+    const TargetInfo& target = manifest.targets[i];
+    if (target.sections.empty()) fail("targets", i, "it has no code");
+    if (target.kernels.size() != manifest.kernels.size()) {
+      fail("targets", i, "it does not list every kernel");
+    }
+    for (size_t k = 0; k < target.kernels.size(); ++k) {
+      if (target.kernels[k].name != manifest.kernels[k].name) {
+        fail("targets", i, "its kernels are in another order than the plan's");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void check_manifest(const Manifest& manifest, uint64_t weights_bytes) {
   check_symbols(manifest);
   check_buffers(manifest, weights_bytes);
   check_kernels(manifest);
+  check_targets(manifest);
   check_program(manifest);
   check_lifetimes(manifest);
   if (manifest.arena.is_static) check_overlaps(manifest);

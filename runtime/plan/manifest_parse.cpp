@@ -229,7 +229,9 @@ class ManifestParser {
     const auto kind = kTargetKinds.find(item.at("kind").text());
     if (!kind) item.at("kind").fail("unknown kind \"" + item.at("kind").text() + "\"");
     target.kind = *kind;
-    target.section = static_cast<uint32_t>(item.at("section").integer(1, kMaximumCount));
+    for (const JsonReader& id : item.at("sections").items()) {
+      target.sections.push_back(static_cast<uint32_t>(id.integer(1, kMaximumCount)));
+    }
     if (target.kind == TargetKind::host) {
       target.isa = item.at("isa").text();
     } else {
@@ -245,6 +247,7 @@ class ManifestParser {
     for (const JsonReader& row : item.at("kernels").items()) {
       KernelResources resources;
       resources.name = row.at("name").text();
+      resources.image = index(row.at("image"), target.sections.size());
       if (row.has("registers")) resources.registers = row.at("registers").integer(0);
       if (row.has("spill_bytes")) resources.spill_bytes = row.at("spill_bytes").integer(0);
       if (row.has("shared_bytes")) resources.shared_bytes = row.at("shared_bytes").integer(0);

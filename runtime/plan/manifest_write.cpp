@@ -151,7 +151,7 @@ class ManifestWriter {
   static Json target(const TargetInfo& target) {
     Json result = {{"name", target.name},
                    {"kind", std::string(kTargetKinds.name(target.kind))},
-                   {"section", target.section}};
+                   {"sections", target.sections}};
     if (target.kind == TargetKind::host) {
       result["isa"] = target.isa;
     } else {
@@ -162,7 +162,7 @@ class ManifestWriter {
     }
     Json kernels = Json::array();
     for (const KernelResources& resources : target.kernels) {
-      Json row = {{"name", resources.name}};
+      Json row = {{"name", resources.name}, {"image", resources.image}};
       if (resources.registers >= 0) row["registers"] = resources.registers;
       if (resources.spill_bytes >= 0) row["spill_bytes"] = resources.spill_bytes;
       if (resources.shared_bytes >= 0) row["shared_bytes"] = resources.shared_bytes;

@@ -170,9 +170,11 @@ void Plan::read_manifest() {
     fail(std::string("is not a sound plan: ") + error.what());
   }
   for (const TargetInfo& target : manifest_.targets) {
-    if (target.section == 0 || target.section > sections_.size() ||
-        sections_[target.section - 1].kind != static_cast<uint32_t>(SectionKind::image)) {
-      fail("is not a sound plan: target " + target.name + " has no code section");
+    for (uint32_t id : target.sections) {
+      if (id == 0 || id > sections_.size() ||
+          sections_[id - 1].kind != static_cast<uint32_t>(SectionKind::image)) {
+        fail("is not a sound plan: target " + target.name + " lacks a code section");
+      }
     }
   }
 }
@@ -181,8 +183,8 @@ std::span<const std::byte> Plan::contents(const SectionEntry& section) const {
   return bytes_.subspan(section.offset, section.size);
 }
 
-std::span<const std::byte> Plan::image(const TargetInfo& target) const {
-  return contents(sections_[target.section - 1]);
+std::span<const std::byte> Plan::image(const TargetInfo& target, size_t number) const {
+  return contents(sections_[target.sections[number] - 1]);
 }
 
 std::string_view Plan::manifest_text() const {

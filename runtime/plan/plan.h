@@ -37,7 +37,8 @@ class Plan {
   std::span<const std::byte> contents(const SectionEntry& section) const;
   // Page-aligned in the mapping; empty when the model has no weights.
   std::span<const std::byte> weights() const { return weights_; }
-  std::span<const std::byte> image(const TargetInfo& target) const;
+  // The code of one of the target's sections (KernelResources::image).
+  std::span<const std::byte> image(const TargetInfo& target, size_t number) const;
   std::string_view manifest_text() const;
 
  private:

@@ -25,8 +25,12 @@ void write_sample(const std::string& path, Manifest manifest = test::sample_mani
   TargetInfo target;
   target.name = "x86-64-v3";
   target.isa = "x86-64-v3";
-  target.section = 2;
-  target.kernels = {{"k0", -1, -1, -1}};
+  target.sections = {2};
+  for (const char* name : {"k0", "k1"}) {
+    KernelResources resources;
+    resources.name = name;
+    target.kernels.push_back(resources);
+  }
   manifest.targets = {target};
   PlanWriter writer(path);
   EXPECT_EQ(writer.add_section(SectionKind::manifest, write_manifest(manifest)), 1u);
@@ -82,7 +86,7 @@ TEST(Plan, RoundTrip) {
   EXPECT_EQ(plan->manifest().model_name, "sample");
   EXPECT_EQ(plan->weights().size(), 5128u);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(plan->weights().data()) % 4096, 0u);
-  const auto image = plan->image(plan->manifest().targets[0]);
+  const auto image = plan->image(plan->manifest().targets[0], 0);
   EXPECT_EQ(std::memcmp(image.data(), "image bytes", image.size()), 0);
   // Parsing what was written and writing it again gives the same text.
   EXPECT_EQ(write_manifest(plan->manifest()), plan->manifest_text());
