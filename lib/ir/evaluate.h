@@ -28,6 +28,10 @@ Bindings bind_symbols(const Graph& graph, const std::vector<Tensor>& inputs);
 std::vector<Tensor> evaluate(const Graph& graph, const std::vector<Tensor>& inputs,
                              const NodeObserver& observer = nullptr);
 
+// Evaluates a subgraph of a node: `bindings` are the outer graph's symbols.
+std::vector<Tensor> evaluate_body(const Graph& body, const Bindings& bindings,
+                                  const std::vector<Tensor>& inputs);
+
 // Evaluates one node on concrete inputs under the bindings.
 std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node,
                                   const EvaluationContext& context,

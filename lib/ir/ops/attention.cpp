@@ -1,6 +1,13 @@
 // attention: softmax(scale * q k^T + mask) v, per batch and head.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
+#include "lib/support/parallel.h"
 
 namespace mcc::ops {
 namespace {
@@ -37,8 +44,67 @@ std::vector<TensorType> infer_attention(const Node& node, const std::vector<Tens
   return {{inputs[0].dtype, out}};
 }
 
+// Strides of a mask that broadcasts: 0 along its dimensions of size 1.
+std::vector<int64_t> broadcast_strides(const Tensor& mask) {
+  std::vector<int64_t> strides = strides_of(mask.shape());
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (mask.shape()[i] == 1) strides[i] = 0;
+  }
+  return strides;
+}
+
+void evaluate_attention(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                        std::span<Tensor> outputs) {
+  const double scale = node.attributes.real("scale");
+  const int64_t causal = node.attributes.integer("causal");
+  const int64_t heads = outputs[0].shape()[1], queries = outputs[0].shape()[2];
+  const int64_t width = outputs[0].shape()[3];
+  const int64_t keys = inputs[1].shape()[2], depth = inputs[0].shape()[3];
+  const std::vector<double> q = all_doubles(inputs[0]), k = all_doubles(inputs[1]);
+  const std::vector<double> v = all_doubles(inputs[2]);
+  const std::vector<double> mask = inputs.size() > 3 ? all_doubles(inputs[3]) : std::vector<double>();
+  const std::vector<int64_t> mask_strides =
+      inputs.size() > 3 ? broadcast_strides(inputs[3]) : std::vector<int64_t>(4, 0);
+  std::vector<double> result(static_cast<size_t>(outputs[0].elements()), 0);
+  const int64_t rows = outputs[0].shape()[0] * heads * queries;
+  parallel_for(rows, std::max<int64_t>(1, 20000 / std::max<int64_t>(1, keys * depth)),
+               [&](int64_t begin, int64_t end) {
+    std::vector<double> scores(static_cast<size_t>(keys));
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t head = row / queries, i = row % queries;
+      const double* query = q.data() + row * depth;
+      const int64_t seen = causal == 0 ? keys
+                           : std::clamp<int64_t>(causal == 1 ? i + 1 : i + 1 + keys - queries, 0, keys);
+      const int64_t mask_row = head / heads * mask_strides[0] + head % heads * mask_strides[1] +
+                               i * mask_strides[2];
+      double largest = -std::numeric_limits<double>::infinity();
+      for (int64_t j = 0; j < seen; ++j) {
+        const double* key = k.data() + (head * keys + j) * depth;
+        double sum = 0;
+        for (int64_t d = 0; d < depth; ++d) sum += query[d] * key[d];
+        sum *= scale;
+        if (!mask.empty()) sum += mask[static_cast<size_t>(mask_row + j * mask_strides[3])];
+        scores[static_cast<size_t>(j)] = sum;
+        largest = std::max(largest, sum);
+      }
+      double total = 0;
+      for (int64_t j = 0; j < seen; ++j) {
+        double& score = scores[static_cast<size_t>(j)];
+        total += score = std::exp(score - largest);
+      }
+      double* target = result.data() + row * width;
+      for (int64_t j = 0; j < seen; ++j) {
+        const double weight = scores[static_cast<size_t>(j)] / total;
+        const double* value = v.data() + (head * keys + j) * width;
+        for (int64_t d = 0; d < width; ++d) target[d] += weight * value[d];
+      }
+    }
+  });
+  store_elements(outputs[0], 0, result);
+}
+
 const OpInfo kRows[] = {
-    {Op::attention, "attention", 3, 4, 1, 0, infer_attention, nullptr},
+    {Op::attention, "attention", 3, 4, 1, 0, infer_attention, evaluate_attention},
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 // contract: a batched product summed over any pairs of axes.
 #include "lib/ir/ops/contraction.h"
 
+#include <algorithm>
+
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
 
@@ -60,8 +64,36 @@ std::vector<TensorType> infer_contract(const Node& node, const std::vector<Tenso
   return {out};
 }
 
+// Where the elements of an operand lie, by the roles of its axes.
+ContractionOperand places_of(const Tensor& tensor, const Ints& batch, const Ints& contract) {
+  Ints free;
+  for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
+    if (std::find(batch.begin(), batch.end(), axis) == batch.end() &&
+        std::find(contract.begin(), contract.end(), axis) == contract.end()) {
+      free.push_back(axis);
+    }
+  }
+  const std::vector<int64_t> strides = strides_of(tensor.shape());
+  return {axis_offsets(tensor.shape(), strides, batch), axis_offsets(tensor.shape(), strides, free),
+          axis_offsets(tensor.shape(), strides, contract)};
+}
+
+void evaluate_contract(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                       std::span<Tensor> outputs) {
+  const Attributes& attributes = node.attributes;
+  const ContractionOperand lhs =
+      places_of(inputs[0], attributes.ints("lhs_batch"), attributes.ints("lhs_contract"));
+  const ContractionOperand rhs =
+      places_of(inputs[1], attributes.ints("rhs_batch"), attributes.ints("rhs_contract"));
+  if (lhs.batch.size() != rhs.batch.size() || lhs.depth.size() != rhs.depth.size()) {
+    refuse(node, "the batch or contracted dimensions of the operands differ.");
+  }
+  store_sums(contract_values(contraction_values(inputs[0]), lhs, contraction_values(inputs[1]), rhs),
+             {}, outputs[0]);
+}
+
 const OpInfo kRows[] = {
-    {Op::contract, "contract", 2, 2, 1, kContraction, infer_contract, nullptr},
+    {Op::contract, "contract", 2, 2, 1, kContraction, infer_contract, evaluate_contract},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // if, loop, call, fused: operators that hold subgraphs. Subgraphs see nothing but their explicit
 // inputs and the symbols of the outer graph.
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
 
@@ -111,11 +113,79 @@ std::vector<TensorType> infer_call(const Node& node, const std::vector<TensorTyp
   return output_types(body);
 }
 
+void evaluate_if(const Node& node, const EvaluationContext& context,
+                 std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const Graph& branch = node.subgraphs[inputs[0].get_int64(0) != 0 ? 0 : 1];
+  std::vector<Tensor> results =
+      evaluate_body(branch, context.bindings, {inputs.begin() + 1, inputs.end()});
+  std::move(results.begin(), results.end(), outputs.begin());
+}
+
+// The scan outputs of all iterations, stacked along a new first axis.
+Tensor stacked(const std::vector<Tensor>& parts, DType dtype, std::vector<int64_t> shape) {
+  if (!parts.empty()) shape = parts[0].shape();
+  shape.insert(shape.begin(), static_cast<int64_t>(parts.size()));
+  Tensor result(dtype, shape);
+  if (dtype == DType::string) {
+    result.strings =
+        std::make_shared<std::vector<std::string>>(static_cast<size_t>(result.elements()));
+  }
+  int64_t at = 0;
+  for (const Tensor& part : parts) {
+    copy_elements(part, 0, result, at, part.elements());
+    at += part.elements();
+  }
+  return result;
+}
+
+void evaluate_loop(const Node& node, const EvaluationContext& context,
+                   std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const Graph& body = node.subgraphs[0];
+  const auto carried = static_cast<size_t>(node.attributes.integer("carried"));
+  const size_t scans = outputs.size() - carried;
+  const int64_t trips = inputs[0].get_int64(0);
+  bool running = inputs[1].get_int64(0) != 0;
+  std::vector<Tensor> state(inputs.begin() + 2, inputs.begin() + 2 + static_cast<int64_t>(carried));
+  std::vector<std::vector<Tensor>> collected(scans);
+  for (int64_t trip = 0; running && trip < trips; ++trip) {
+    std::vector<Tensor> arguments{Tensor::scalar(DType::i64, 0), Tensor::scalar(DType::boolean, 1)};
+    arguments[0].set_int64(0, trip);
+    arguments.insert(arguments.end(), state.begin(), state.end());
+    arguments.insert(arguments.end(), inputs.begin() + 2 + static_cast<int64_t>(carried),
+                     inputs.end());
+    const std::vector<Tensor> results = evaluate_body(body, context.bindings, arguments);
+    running = results[0].get_int64(0) != 0;
+    for (size_t i = 0; i < carried; ++i) state[i] = results[i + 1];
+    for (size_t i = 0; i < scans; ++i) collected[i].push_back(results[i + 1 + carried]);
+  }
+  for (size_t i = 0; i < carried; ++i) outputs[i] = state[i];
+  for (size_t i = 0; i < scans; ++i) {
+    // Without iterations the shape is the declared one; dimensions unknown then are 0.
+    const TensorType& type = body.type(body.outputs[i + 1 + carried]);
+    std::vector<int64_t> shape;
+    for (const Expr& dim : type.shape) {
+      bool known = true;
+      for (const std::string& symbol : dim.symbols()) {
+        known = known && context.bindings.find(symbol) != context.bindings.end();
+      }
+      shape.push_back(known ? dim.evaluate(context.bindings) : 0);
+    }
+    outputs[carried + i] = stacked(collected[i], type.dtype, shape);
+  }
+}
+
+void evaluate_call(const Node& node, const EvaluationContext& context,
+                   std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  std::vector<Tensor> results =
+      evaluate_body(node.subgraphs[0], context.bindings, {inputs.begin(), inputs.end()});
+  std::move(results.begin(), results.end(), outputs.begin());
+}
+
 const OpInfo kRows[] = {
-    {Op::if_op, "if", 1, -1, -1, kControl, infer_if, nullptr},
-    {Op::loop, "loop", 2, -1, -1, kControl, infer_loop, nullptr},
-    {Op::call, "call", 0, -1, -1, kControl, infer_call, nullptr},
-    {Op::fused, "fused", 0, -1, -1, kControl, infer_call, nullptr},
+    {Op::if_op, "if", 1, -1, -1, kControl, infer_if, evaluate_if},
+    {Op::loop, "loop", 2, -1, -1, kControl, infer_loop, evaluate_loop},
+    {Op::call, "call", 0, -1, -1, kControl, infer_call, evaluate_call},
+    {Op::fused, "fused", 0, -1, -1, kControl, infer_call, evaluate_call},
 };
 
 }  // namespace

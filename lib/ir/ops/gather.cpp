@@ -1,5 +1,8 @@
 // gather, gather_elements, gather_nd: reading at computed indices.
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
+#include "lib/ir/ops/indexing.h"
 #include "lib/ir/ops/infer.h"
 
 namespace mcc::ops {
@@ -54,10 +57,52 @@ std::vector<TensorType> infer_gather_nd(const Node& node, const std::vector<Tens
   return {out};
 }
 
+void evaluate_gather(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                     std::span<Tensor> outputs) {
+  const Tensor& data = inputs[0];
+  const auto axis = static_cast<size_t>(node.attributes.integer("axis"));
+  const int64_t size = data.shape()[axis];
+  const int64_t inner = strides_of(data.shape())[axis];
+  const std::vector<int64_t> indices = all_integers(inputs[1]);
+  if (outputs[0].elements() == 0) return;
+  const int64_t outer = outputs[0].elements() / (inner * static_cast<int64_t>(indices.size()));
+  int64_t target = 0;
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t index : indices) {
+      const int64_t row = o * size + checked_index(node, index, size);
+      copy_elements(data, row * inner, outputs[0], target, inner);
+      target += inner;
+    }
+  }
+}
+
+void evaluate_gather_elements(const Node& node, const EvaluationContext&,
+                              std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const auto axis = static_cast<size_t>(node.attributes.integer("axis"));
+  for_each_indexed(node, inputs[0].shape(), inputs[1], axis, [&](int64_t source, int64_t i) {
+    copy_elements(inputs[0], source, outputs[0], i, 1);
+  });
+}
+
+void evaluate_gather_nd(const Node& node, const EvaluationContext&,
+                        std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const auto batch_dims = static_cast<size_t>(node.attributes.integer("batch_dims"));
+  const std::vector<int64_t>& shape = inputs[0].shape();
+  int64_t batches = 1;
+  for (size_t i = 0; i < batch_dims; ++i) batches *= shape[i];
+  const TupleIndices tuples(node, inputs[1], shape, batch_dims);
+  const int64_t per_batch = batches == 0 ? 0 : tuples.count() / batches;
+  const int64_t batch_stride = batches == 0 ? 0 : inputs[0].elements() / batches;
+  for (int64_t i = 0; i < tuples.count(); ++i) {
+    copy_elements(inputs[0], i / per_batch * batch_stride + tuples.offset(i), outputs[0],
+                  i * tuples.block(), tuples.block());
+  }
+}
+
 const OpInfo kRows[] = {
-    {Op::gather, "gather", 2, 2, 1, 0, infer_gather, nullptr},
-    {Op::gather_elements, "gather_elements", 2, 2, 1, 0, infer_gather_elements, nullptr},
-    {Op::gather_nd, "gather_nd", 2, 2, 1, 0, infer_gather_nd, nullptr},
+    {Op::gather, "gather", 2, 2, 1, 0, infer_gather, evaluate_gather},
+    {Op::gather_elements, "gather_elements", 2, 2, 1, 0, infer_gather_elements, evaluate_gather_elements},
+    {Op::gather_nd, "gather_nd", 2, 2, 1, 0, infer_gather_nd, evaluate_gather_nd},
 };
 
 }  // namespace

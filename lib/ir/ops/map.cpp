@@ -1,6 +1,8 @@
 // map: one scalar function applied to every element.
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
+#include "lib/ir/ops/map_evaluate.h"
 #include "lib/ir/scalar_function.h"
 
 namespace mcc::ops {
@@ -44,12 +46,18 @@ std::vector<TensorType> infer_map(const Node& node, const std::vector<TensorType
                      " operands.");
   }
   if (function->result == ResultRule::boolean) out.dtype = DType::boolean;
-  if (function->result == ResultRule::cast) out.dtype = dtype_of(node, "to");
+  if (function->result == ResultRule::cast) {
+    const DType to = dtype_of(node, "to");
+    if (name == "bitcast" && dtype_info(to).bits != dtype_info(out.dtype).bits) {
+      refuse(node, "a bitcast needs types of equal width.");
+    }
+    out.dtype = to;
+  }
   return {out};
 }
 
 const OpInfo kRows[] = {
-    {Op::map, "map", 1, 3, 1, kElementwise, infer_map, nullptr},
+    {Op::map, "map", 1, 3, 1, kElementwise, infer_map, evaluate_map},
 };
 
 }  // namespace

@@ -1,6 +1,11 @@
 // constant, iota, dims, random: operators that need no tensor inputs.
+#include <cmath>
+
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
+#include "lib/ir/philox.h"
 
 namespace mcc::ops {
 namespace {
@@ -47,11 +52,66 @@ std::vector<TensorType> infer_random(const Node& node, const std::vector<TensorT
   return {{dtype, shape}};
 }
 
+void evaluate_constant(const Node& node, const EvaluationContext&, std::span<const Tensor>,
+                       std::span<Tensor> outputs) {
+  outputs[0] = *node.attributes.tensor("value");
+}
+
+void evaluate_iota(const Node& node, const EvaluationContext&, std::span<const Tensor>,
+                   std::span<Tensor> outputs) {
+  Tensor& out = outputs[0];
+  const auto axis = static_cast<size_t>(node.attributes.integer("axis"));
+  const int64_t size = out.shape()[axis];
+  const int64_t stride = strides_of(out.shape())[axis];
+  std::vector<int64_t> values(static_cast<size_t>(out.elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i) / stride % size;
+  store_elements(out, 0, values);
+}
+
+void evaluate_dims(const Node& node, const EvaluationContext& context, std::span<const Tensor>,
+                   std::span<Tensor> outputs) {
+  std::vector<int64_t> values;
+  for (const Expr& expr : node.attributes.shape("values")) {
+    values.push_back(expr.evaluate(context.bindings));
+  }
+  store_elements(outputs[0], 0, values);
+}
+
+// The normal deviate of an element: Box and Muller, "A note on the generation of random normal
+// deviates" (1958); 1 - u keeps the logarithm finite.
+double normal_deviate(uint64_t seed, uint64_t index) {
+  constexpr double kTwoPi = 6.283185307179586477;
+  const auto words = philox(seed, index);
+  return std::sqrt(-2 * std::log(1.0 - double{unit_interval(words[0])})) *
+         std::cos(kTwoPi * double{unit_interval(words[1])});
+}
+
+void evaluate_random(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                     std::span<Tensor> outputs) {
+  const std::string& distribution = node.attributes.text("distribution");
+  const auto seed = static_cast<uint64_t>(node.attributes.integer("seed"));
+  std::vector<double> values(static_cast<size_t>(outputs[0].elements()));
+  const auto uniform = [seed](size_t i) { return double{unit_interval(philox(seed, i)[0])}; };
+  if (distribution == "bernoulli") {
+    const std::vector<double> probabilities = all_doubles(inputs[0]);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = uniform(i) < probabilities[i] ? 1 : 0;
+  } else if (distribution == "uniform") {
+    const double low = node.attributes.real("low");
+    const double high = node.attributes.real("high");
+    for (size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * uniform(i);
+  } else {
+    const double mean = node.attributes.real("mean");
+    const double scale = node.attributes.real("scale");
+    for (size_t i = 0; i < values.size(); ++i) values[i] = mean + scale * normal_deviate(seed, i);
+  }
+  store_elements(outputs[0], 0, values);
+}
+
 const OpInfo kRows[] = {
-    {Op::constant, "constant", 0, 0, 1, kSource, infer_constant, nullptr},
-    {Op::iota, "iota", 0, 0, 1, kSource, infer_iota, nullptr},
-    {Op::dims, "dims", 0, 0, 1, kSource, infer_dims, nullptr},
-    {Op::random, "random", 0, 1, 1, kSource, infer_random, nullptr},
+    {Op::constant, "constant", 0, 0, 1, kSource, infer_constant, evaluate_constant},
+    {Op::iota, "iota", 0, 0, 1, kSource, infer_iota, evaluate_iota},
+    {Op::dims, "dims", 0, 0, 1, kSource, infer_dims, evaluate_dims},
+    {Op::random, "random", 0, 1, 1, kSource, infer_random, evaluate_random},
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // reshape, transpose, broadcast, slice, pad, concat: the output's elements are the inputs',
 // re-indexed.
+#include "lib/ir/elements.h"
+#include "lib/ir/evaluate.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
+#include "lib/ir/ops/view_copy.h"
 
 namespace mcc::ops {
 namespace {
@@ -110,13 +113,120 @@ std::vector<TensorType> infer_concat(const Node& node, const std::vector<TensorT
   return {out};
 }
 
+void evaluate_reshape(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                      std::span<Tensor> outputs) {
+  if (inputs[0].elements() != outputs[0].elements()) {
+    refuse(node, std::to_string(inputs[0].elements()) + " elements cannot be reshaped to " +
+                     std::to_string(outputs[0].elements()) + ".");
+  }
+  outputs[0] = inputs[0].reshaped(outputs[0].shape());
+}
+
+void evaluate_transpose(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                        std::span<Tensor> outputs) {
+  const std::vector<int64_t> strides = strides_of(inputs[0].shape());
+  AxisTables tables;
+  for (int64_t axis : node.attributes.ints("perm")) {
+    const auto a = static_cast<size_t>(axis);
+    tables.push_back(linear_table(inputs[0].shape()[a], 0, strides[a]));
+  }
+  copy_by_tables(inputs[0], outputs[0], tables);
+}
+
+void evaluate_broadcast(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                        std::span<Tensor> outputs) {
+  const Ints& axes = node.attributes.ints("axes");
+  const std::vector<int64_t> strides = strides_of(inputs[0].shape());
+  AxisTables tables;
+  for (int64_t dim : outputs[0].shape()) tables.push_back(linear_table(dim, 0, 0));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    const int64_t from = inputs[0].shape()[i];
+    const int64_t to = outputs[0].shape()[axis];
+    if (from != 1 && from != to) {
+      refuse(node, "a dimension of " + std::to_string(from) + " cannot be broadcast to " +
+                       std::to_string(to) + ".");
+    }
+    if (from != 1) tables[axis] = linear_table(to, 0, strides[i]);
+  }
+  copy_by_tables(inputs[0], outputs[0], tables);
+}
+
+void evaluate_slice(const Node& node, const EvaluationContext& context,
+                    std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const Shape& starts = node.attributes.shape("starts");
+  const Ints& steps = node.attributes.ints("steps");
+  const std::vector<int64_t> strides = strides_of(inputs[0].shape());
+  AxisTables tables;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t start = starts[i].evaluate(context.bindings);
+    const int64_t count = outputs[0].shape()[i];
+    const int64_t last = start + (count - 1) * steps[i];
+    const int64_t size = inputs[0].shape()[i];
+    if (count > 0 && (start < 0 || start >= size || last < 0 || last >= size)) {
+      refuse(node, "the range from " + std::to_string(start) + " to " + std::to_string(last) +
+                       " is outside of axis " + std::to_string(i) + ", whose size is " +
+                       std::to_string(size) + ".");
+    }
+    tables.push_back(linear_table(count, start * strides[i], steps[i] * strides[i]));
+  }
+  copy_by_tables(inputs[0], outputs[0], tables);
+}
+
+// The input index that a padded index shows, or -1 for none (numpy.pad's modes).
+int64_t padded_source(const std::string& mode, int64_t index, int64_t size) {
+  if (index >= 0 && index < size) return index;
+  if (mode == "constant" || size == 0) return -1;
+  if (mode == "edge") return index < 0 ? 0 : size - 1;
+  const auto modulo = [](int64_t a, int64_t n) { return ((a % n) + n) % n; };
+  if (mode == "wrap") return modulo(index, size);
+  if (size == 1) return 0;
+  const int64_t phase = modulo(index, 2 * (size - 1));  // reflections repeat with this period
+  return phase < size ? phase : 2 * (size - 1) - phase;
+}
+
+void evaluate_pad(const Node& node, const EvaluationContext& context,
+                  std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  const Shape& low = node.attributes.shape("low");
+  const std::string& mode = node.attributes.text("mode");
+  const std::vector<int64_t> strides = strides_of(inputs[0].shape());
+  AxisTables tables;
+  for (size_t i = 0; i < low.size(); ++i) {
+    const int64_t before = low[i].evaluate(context.bindings);
+    std::vector<int64_t> table;
+    for (int64_t o = 0; o < outputs[0].shape()[i]; ++o) {
+      const int64_t source = padded_source(mode, o - before, inputs[0].shape()[i]);
+      if (source < 0 && mode != "constant") refuse(node, "an empty axis cannot be extended.");
+      table.push_back(source < 0 ? kOutside : source * strides[i]);
+    }
+    tables.push_back(std::move(table));
+  }
+  copy_by_tables(inputs[0], outputs[0], tables, inputs.size() == 2 ? &inputs[1] : nullptr);
+}
+
+void evaluate_concat(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                     std::span<Tensor> outputs) {
+  const auto axis = static_cast<size_t>(node.attributes.integer("axis"));
+  const std::vector<int64_t>& shape = outputs[0].shape();
+  const int64_t inner = strides_of(shape)[axis];
+  int64_t at = 0;
+  for (const Tensor& input : inputs) {
+    const int64_t block = input.shape()[axis] * inner;
+    const int64_t outer = block == 0 ? 0 : input.elements() / block;
+    for (int64_t i = 0; i < outer; ++i) {
+      copy_elements(input, i * block, outputs[0], i * shape[axis] * inner + at, block);
+    }
+    at += block;
+  }
+}
+
 const OpInfo kRows[] = {
-    {Op::reshape, "reshape", 1, 1, 1, kView, infer_reshape, nullptr},
-    {Op::transpose, "transpose", 1, 1, 1, kView, infer_transpose, nullptr},
-    {Op::broadcast, "broadcast", 1, 1, 1, kView, infer_broadcast, nullptr},
-    {Op::slice, "slice", 1, 1, 1, kView, infer_slice, nullptr},
-    {Op::pad, "pad", 1, 2, 1, kView, infer_pad, nullptr},
-    {Op::concat, "concat", 1, -1, 1, kView, infer_concat, nullptr},
+    {Op::reshape, "reshape", 1, 1, 1, kView, infer_reshape, evaluate_reshape},
+    {Op::transpose, "transpose", 1, 1, 1, kView, infer_transpose, evaluate_transpose},
+    {Op::broadcast, "broadcast", 1, 1, 1, kView, infer_broadcast, evaluate_broadcast},
+    {Op::slice, "slice", 1, 1, 1, kView, infer_slice, evaluate_slice},
+    {Op::pad, "pad", 1, 2, 1, kView, infer_pad, evaluate_pad},
+    {Op::concat, "concat", 1, -1, 1, kView, infer_concat, evaluate_concat},
 };
 
 }  // namespace
