@@ -13,17 +13,38 @@ namespace {
 template <typename Action>
 bool with_plain_type(DType dtype, const Action& action) {
   switch (dtype) {
-    case DType::f64: action(double{}); return true;
-    case DType::f32: action(float{}); return true;
-    case DType::i64: action(int64_t{}); return true;
-    case DType::i32: action(int32_t{}); return true;
-    case DType::i16: action(int16_t{}); return true;
-    case DType::i8: action(int8_t{}); return true;
-    case DType::u64: action(uint64_t{}); return true;
-    case DType::u32: action(uint32_t{}); return true;
-    case DType::u16: action(uint16_t{}); return true;
-    case DType::u8: action(uint8_t{}); return true;
-    default: return false;
+    case DType::f64:
+      action(double{});
+      return true;
+    case DType::f32:
+      action(float{});
+      return true;
+    case DType::i64:
+      action(int64_t{});
+      return true;
+    case DType::i32:
+      action(int32_t{});
+      return true;
+    case DType::i16:
+      action(int16_t{});
+      return true;
+    case DType::i8:
+      action(int8_t{});
+      return true;
+    case DType::u64:
+      action(uint64_t{});
+      return true;
+    case DType::u32:
+      action(uint32_t{});
+      return true;
+    case DType::u16:
+      action(uint16_t{});
+      return true;
+    case DType::u8:
+      action(uint8_t{});
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -55,21 +76,16 @@ uint8_t code_at(const Tensor& tensor, int64_t index) {
                       " are not numbers");
 }
 
-bool is_small_float(DType dtype) {
-  return is_floating(dtype) && dtype_info(dtype).bits <= 8;
-}
-bool is_packed_integer(DType dtype) {
-  return is_integer(dtype) && dtype_info(dtype).bits < 8;
-}
+bool is_small_float(DType dtype) { return is_floating(dtype) && dtype_info(dtype).bits <= 8; }
+bool is_packed_integer(DType dtype) { return is_integer(dtype) && dtype_info(dtype).bits < 8; }
 
 template <typename Out>
 void load_packed_integers(const Tensor& tensor, int64_t first, std::span<Out> out) {
   const DTypeInfo& info = dtype_info(tensor.dtype());
   for (size_t i = 0; i < out.size(); ++i) {
     const uint8_t bits = packed_bits(tensor, first + static_cast<int64_t>(i), info.bits);
-    out[i] = static_cast<Out>(info.kind == DTypeKind::signed_integer
-                                  ? sign_extended(bits, info.bits)
-                                  : int64_t{bits});
+    out[i] = static_cast<Out>(
+        info.kind == DTypeKind::signed_integer ? sign_extended(bits, info.bits) : int64_t{bits});
   }
 }
 
@@ -136,9 +152,8 @@ void store_elements(Tensor& tensor, int64_t first, std::span<const double> value
     for (size_t i = 0; i < values.size(); ++i) {
       // The upper half of u64 is beyond int64_t: it goes through unsigned conversion.
       integers[i] = dtype == DType::u64 && values[i] >= 0x1p63
-                        ? static_cast<int64_t>(values[i] >= 0x1p64
-                                                   ? ~uint64_t{0}
-                                                   : static_cast<uint64_t>(values[i]))
+                        ? static_cast<int64_t>(
+                              values[i] >= 0x1p64 ? ~uint64_t{0} : static_cast<uint64_t>(values[i]))
                         : truncate_to_integer(values[i]);
     }
     store_elements(tensor, first, integers);
@@ -162,7 +177,8 @@ void store_elements(Tensor& tensor, int64_t first, std::span<const double> value
       }
       return;
     }
-    default: break;
+    default:
+      break;
   }
   if (!is_small_float(dtype)) no_numbers(dtype);
   const int bits = dtype_info(dtype).bits;
@@ -193,7 +209,8 @@ void store_elements(Tensor& tensor, int64_t first, std::span<const int64_t> valu
   if (plain) return;
   uint8_t* data = tensor.mutable_as<uint8_t>();
   if (dtype == DType::boolean) {
-    for (size_t i = 0; i < values.size(); ++i) data[first + static_cast<int64_t>(i)] = values[i] != 0;
+    for (size_t i = 0; i < values.size(); ++i)
+      data[first + static_cast<int64_t>(i)] = values[i] != 0;
   } else if (is_packed_integer(dtype)) {
     for (size_t i = 0; i < values.size(); ++i) {
       set_packed_bits(data, first + static_cast<int64_t>(i), dtype_info(dtype).bits,

@@ -29,8 +29,8 @@ enum class Op : uint8_t {
   // -- views: the output's elements are inputs' elements, re-indexed
   reshape,    // {shape: S} same element count
   transpose,  // {perm: I} output axis i = input axis perm[i]
-  broadcast,  // {shape: S, axes: I} input axis i is output axis axes[i] (increasing); input dims are
-              //  equal to the output's or 1
+  broadcast,  // {shape: S, axes: I} input axis i is output axis axes[i] (increasing); input dims
+              //  are equal to the output's or 1
   slice,      // {starts: S, shape: S, steps: I} out[i] = in[start + i*step]; steps may be negative
   pad,        // {low: S, high: S, mode: "constant"|"edge"|"reflect"|"wrap"} inputs: x, and for
               //  constant a rank-0 fill value of x's dtype; negative amounts crop
@@ -40,7 +40,8 @@ enum class Op : uint8_t {
                    //  the end; out-of-range ones are clamped on devices, an error in the evaluator
   gather_elements, // {axis: int} (data, indices)
   gather_nd,       // {batch_dims: int} (data, indices[..., k])
-  scatter_elements,// {axis: int, reduction: "none"|"add"|"mul"|"min"|"max"} (data, indices, updates)
+  scatter_elements, // {axis: int, reduction: "none"|"add"|"mul"|"min"|"max"} (data, indices,
+                    //  updates)
   scatter_nd,      // {reduction} (data, indices[..., k], updates)
   // -- reductions
   reduce,        // {fn: "sum"|"prod"|"min"|"max"|"any"|"all", axes: I sorted} drops the axes
@@ -63,8 +64,8 @@ enum class Op : uint8_t {
                    //  output_padding: I, out} (x, w[IC, OC/groups, spatial...])
   // -- kept whole until scheduling
   softmax,    // {axis: int}
-  normalize,  // {axes: I sorted, epsilon: double, kind: "layer"|"rms"} (x - mean) / sqrt(var + eps),
-              //  or x / sqrt(mean(x^2) + eps); no scale, no bias; statistics in f32 (f64 for f64)
+  normalize,  // {axes: I sorted, epsilon: double, kind: "layer"|"rms"} (x - mean) / sqrt(var +
+              //  eps), or x / sqrt(mean(x^2) + eps); no scale, no bias; statistics in f32 (f64 for f64)
   attention,  // {scale: double, causal: 0 none, 1 query i sees keys j <= i, 2 keys
               //  j <= i + Sk - Sq} (q[B,H,Sq,D], k[B,H,Sk,D], v[B,H,Sk,Dv], optional
               //  additive mask broadcast to [B,H,Sq,Sk])

@@ -24,10 +24,11 @@ struct ScalarFunction {
   ResultRule result;
   bool accepts_float, accepts_integer, accepts_boolean;
   // Source spelling with $0 $1 $2 for operands (already parenthesised or names), $T for the C
-  // type of the (last) operands and $R for that of the result (bitcast and cast only). `cuda` may call device functions of the embedded prelude
-  // (lib/backend/skeletons/prelude.cu), `host` those of prelude_host.h; both preludes define the
-  // functions named here for f32 and f64; integer operands use `integer` when it is not empty.
-  // Host spellings must hold for GCC vector-extension operands too (see prelude_host.h).
+  // type of the (last) operands and $R for that of the result (bitcast and cast only). `cuda` may
+  // call device functions of the embedded prelude (lib/backend/skeletons/prelude.cu), `host` those
+  // of prelude_host.h; both preludes define the functions named here for f32 and f64; integer
+  // operands use `integer` when it is not empty, bool operands never do. Host spellings hold for
+  // GCC vector-extension operands too (see prelude_host.h).
   std::string_view cuda;
   std::string_view host;
   std::string_view integer;

@@ -25,11 +25,11 @@ std::vector<TensorType> infer_attention(const Node& node, const std::vector<Tens
   const Shape& q = inputs[0].shape;
   const Shape& k = inputs[1].shape;
   const Shape& v = inputs[2].shape;
-  Shape out{merge_dims(node, merge_dims(node, q[0], k[0], "batch sizes of q and k"), v[0],
-                       "batch sizes of q and v"),
-            merge_dims(node, merge_dims(node, q[1], k[1], "heads of q and k"), v[1],
-                       "heads of q and v"),
-            q[2], v[3]};
+  Shape out{
+      merge_dims(node, merge_dims(node, q[0], k[0], "batch sizes of q and k"), v[0],
+                 "batch sizes of q and v"),
+      merge_dims(node, merge_dims(node, q[1], k[1], "heads of q and k"), v[1], "heads of q and v"),
+      q[2], v[3]};
   merge_dims(node, q[3], k[3], "head sizes of q and k");
   const Expr keys = merge_dims(node, k[2], v[2], "lengths of k and v");
   if (inputs.size() == 4) {
@@ -62,44 +62,48 @@ void evaluate_attention(const Node& node, const EvaluationContext&, std::span<co
   const int64_t keys = inputs[1].shape()[2], depth = inputs[0].shape()[3];
   const std::vector<double> q = all_doubles(inputs[0]), k = all_doubles(inputs[1]);
   const std::vector<double> v = all_doubles(inputs[2]);
-  const std::vector<double> mask = inputs.size() > 3 ? all_doubles(inputs[3]) : std::vector<double>();
+  const std::vector<double> mask =
+      inputs.size() > 3 ? all_doubles(inputs[3]) : std::vector<double>();
   const std::vector<int64_t> mask_strides =
       inputs.size() > 3 ? broadcast_strides(inputs[3]) : std::vector<int64_t>(4, 0);
   std::vector<double> result(static_cast<size_t>(outputs[0].elements()), 0);
   const int64_t rows = outputs[0].shape()[0] * heads * queries;
   parallel_for(rows, std::max<int64_t>(1, 20000 / std::max<int64_t>(1, keys * depth)),
                [&](int64_t begin, int64_t end) {
-    std::vector<double> scores(static_cast<size_t>(keys));
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t head = row / queries, i = row % queries;
-      const double* query = q.data() + row * depth;
-      const int64_t seen = causal == 0 ? keys
-                           : std::clamp<int64_t>(causal == 1 ? i + 1 : i + 1 + keys - queries, 0, keys);
-      const int64_t mask_row = head / heads * mask_strides[0] + head % heads * mask_strides[1] +
-                               i * mask_strides[2];
-      double largest = -std::numeric_limits<double>::infinity();
-      for (int64_t j = 0; j < seen; ++j) {
-        const double* key = k.data() + (head * keys + j) * depth;
-        double sum = 0;
-        for (int64_t d = 0; d < depth; ++d) sum += query[d] * key[d];
-        sum *= scale;
-        if (!mask.empty()) sum += mask[static_cast<size_t>(mask_row + j * mask_strides[3])];
-        scores[static_cast<size_t>(j)] = sum;
-        largest = std::max(largest, sum);
-      }
-      double total = 0;
-      for (int64_t j = 0; j < seen; ++j) {
-        double& score = scores[static_cast<size_t>(j)];
-        total += score = std::exp(score - largest);
-      }
-      double* target = result.data() + row * width;
-      for (int64_t j = 0; j < seen; ++j) {
-        const double weight = scores[static_cast<size_t>(j)] / total;
-        const double* value = v.data() + (head * keys + j) * width;
-        for (int64_t d = 0; d < width; ++d) target[d] += weight * value[d];
-      }
-    }
-  });
+                 std::vector<double> scores(static_cast<size_t>(keys));
+                 for (int64_t row = begin; row < end; ++row) {
+                   const int64_t head = row / queries, i = row % queries;
+                   const double* query = q.data() + row * depth;
+                   const int64_t seen =
+                       causal == 0 ? keys
+                                   : std::clamp<int64_t>(
+                                         causal == 1 ? i + 1 : i + 1 + keys - queries, 0, keys);
+                   const int64_t mask_row = head / heads * mask_strides[0] +
+                                            head % heads * mask_strides[1] + i * mask_strides[2];
+                   double largest = -std::numeric_limits<double>::infinity();
+                   for (int64_t j = 0; j < seen; ++j) {
+                     const double* key = k.data() + (head * keys + j) * depth;
+                     double sum = 0;
+                     for (int64_t d = 0; d < depth; ++d) sum += query[d] * key[d];
+                     sum *= scale;
+                     if (!mask.empty())
+                       sum += mask[static_cast<size_t>(mask_row + j * mask_strides[3])];
+                     scores[static_cast<size_t>(j)] = sum;
+                     largest = std::max(largest, sum);
+                   }
+                   double total = 0;
+                   for (int64_t j = 0; j < seen; ++j) {
+                     double& score = scores[static_cast<size_t>(j)];
+                     total += score = std::exp(score - largest);
+                   }
+                   double* target = result.data() + row * width;
+                   for (int64_t j = 0; j < seen; ++j) {
+                     const double weight = scores[static_cast<size_t>(j)] / total;
+                     const double* value = v.data() + (head * keys + j) * width;
+                     for (int64_t d = 0; d < width; ++d) target[d] += weight * value[d];
+                   }
+                 }
+               });
   store_elements(outputs[0], 0, result);
 }
 

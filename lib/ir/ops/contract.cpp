@@ -1,10 +1,9 @@
 // contract: a batched product summed over any pairs of axes.
-#include "lib/ir/ops/contraction.h"
-
 #include <algorithm>
 
 #include "lib/ir/elements.h"
 #include "lib/ir/evaluate.h"
+#include "lib/ir/ops/contraction.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
 
@@ -88,8 +87,9 @@ void evaluate_contract(const Node& node, const EvaluationContext&, std::span<con
   if (lhs.batch.size() != rhs.batch.size() || lhs.depth.size() != rhs.depth.size()) {
     refuse(node, "the batch or contracted dimensions of the operands differ.");
   }
-  store_sums(contract_values(contraction_values(inputs[0]), lhs, contraction_values(inputs[1]), rhs),
-             {}, outputs[0]);
+  store_sums(
+      contract_values(contraction_values(inputs[0]), lhs, contraction_values(inputs[1]), rhs), {},
+      outputs[0]);
 }
 
 const OpInfo kRows[] = {

@@ -66,8 +66,7 @@ void pack_panel(const Source* values, const ContractionOperand& places, int64_t 
     T* row = panel.data() + k * kColumns;
     const int64_t base = batch + places.depth[static_cast<size_t>(first_depth + k)];
     for (int64_t j = 0; j < columns; ++j) {
-      row[j] = static_cast<T>(
-          values[base + places.free[static_cast<size_t>(first_column + j)]]);
+      row[j] = static_cast<T>(values[base + places.free[static_cast<size_t>(first_column + j)]]);
     }
     std::fill(row + columns, row + kColumns, T{});
   }
@@ -106,33 +105,34 @@ void contract_typed(const Source* lhs, const ContractionOperand& lhs_places, con
   const int64_t cost = std::max<int64_t>(1, row_range * kColumns * depth);
   parallel_for(batches * panels * ranges, std::max<int64_t>(1, 200000 / cost),
                [&](int64_t begin, int64_t end) {
-    std::vector<T> panel(static_cast<size_t>(kDepth * kColumns));
-    std::vector<T> packed(static_cast<size_t>(kDepth * kRows));
-    std::vector<T> block(static_cast<size_t>(kRows * kColumns));
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t b = task / (panels * ranges);
-      const int64_t n0 = task / ranges % panels * kColumns;
-      const int64_t m_begin = task % ranges * row_range;
-      const int64_t m_end = std::min(m_begin + row_range, rows);
-      const int64_t width = std::min(kColumns, columns - n0);
-      const int64_t lhs_base = lhs_places.batch[static_cast<size_t>(b)];
-      const int64_t rhs_base = rhs_places.batch[static_cast<size_t>(b)];
-      for (int64_t k0 = 0; k0 < depth; k0 += kDepth) {
-        const int64_t span = std::min(kDepth, depth - k0);
-        pack_panel(rhs, rhs_places, rhs_base, k0, span, n0, width, panel);
-        for (int64_t m = m_begin; m < m_end; m += kRows) {
-          const int64_t height = std::min(kRows, m_end - m);
-          pack_rows(lhs, lhs_places, lhs_base, k0, span, m, height, packed);
-          std::fill(block.begin(), block.end(), T{});
-          multiply(packed.data(), panel.data(), span, width, block.data());
-          for (int64_t r = 0; r < height; ++r) {
-            T* target = sums + (b * rows + m + r) * columns + n0;
-            for (int64_t j = 0; j < width; ++j) target[j] += block[static_cast<size_t>(r * kColumns + j)];
-          }
-        }
-      }
-    }
-  });
+                 std::vector<T> panel(static_cast<size_t>(kDepth * kColumns));
+                 std::vector<T> packed(static_cast<size_t>(kDepth * kRows));
+                 std::vector<T> block(static_cast<size_t>(kRows * kColumns));
+                 for (int64_t task = begin; task < end; ++task) {
+                   const int64_t b = task / (panels * ranges);
+                   const int64_t n0 = task / ranges % panels * kColumns;
+                   const int64_t m_begin = task % ranges * row_range;
+                   const int64_t m_end = std::min(m_begin + row_range, rows);
+                   const int64_t width = std::min(kColumns, columns - n0);
+                   const int64_t lhs_base = lhs_places.batch[static_cast<size_t>(b)];
+                   const int64_t rhs_base = rhs_places.batch[static_cast<size_t>(b)];
+                   for (int64_t k0 = 0; k0 < depth; k0 += kDepth) {
+                     const int64_t span = std::min(kDepth, depth - k0);
+                     pack_panel(rhs, rhs_places, rhs_base, k0, span, n0, width, panel);
+                     for (int64_t m = m_begin; m < m_end; m += kRows) {
+                       const int64_t height = std::min(kRows, m_end - m);
+                       pack_rows(lhs, lhs_places, lhs_base, k0, span, m, height, packed);
+                       std::fill(block.begin(), block.end(), T{});
+                       multiply(packed.data(), panel.data(), span, width, block.data());
+                       for (int64_t r = 0; r < height; ++r) {
+                         T* target = sums + (b * rows + m + r) * columns + n0;
+                         for (int64_t j = 0; j < width; ++j)
+                           target[j] += block[static_cast<size_t>(r * kColumns + j)];
+                       }
+                     }
+                   }
+                 }
+               });
 }
 
 }  // namespace
@@ -159,8 +159,7 @@ ContractionValues contraction_values(const Tensor& tensor) {
 ContractionSums contract_values(const ContractionValues& lhs, const ContractionOperand& lhs_places,
                                 const ContractionValues& rhs,
                                 const ContractionOperand& rhs_places) {
-  const size_t count =
-      lhs_places.batch.size() * lhs_places.free.size() * rhs_places.free.size();
+  const size_t count = lhs_places.batch.size() * lhs_places.free.size() * rhs_places.free.size();
   ContractionSums sums;
   if (lhs.integers != nullptr) {
     check_internal(rhs.integers != nullptr, "operands of a contraction are of different kinds");
@@ -176,8 +175,7 @@ ContractionSums contract_values(const ContractionValues& lhs, const ContractionO
                    multiply_reals);
   } else {
     check_internal(rhs.reals != nullptr, "operands of a contraction are of different kinds");
-    contract_typed(lhs.reals, lhs_places, rhs.reals, rhs_places, sums.reals.data(),
-                   multiply_reals);
+    contract_typed(lhs.reals, lhs_places, rhs.reals, rhs_places, sums.reals.data(), multiply_reals);
   }
   return sums;
 }

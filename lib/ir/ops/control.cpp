@@ -20,8 +20,8 @@ const Graph& subgraph(const Node& node, size_t number, size_t expected) {
 void check_inputs(const Node& node, const Graph& body, const std::vector<TensorType>& types,
                   size_t skip, size_t first) {
   if (body.inputs.size() != types.size() - skip + first) {
-    refuse(node, "the subgraph has " + std::to_string(body.inputs.size()) +
-                     " inputs but gets " + std::to_string(types.size() - skip + first) + ".");
+    refuse(node, "the subgraph has " + std::to_string(body.inputs.size()) + " inputs but gets " +
+                     std::to_string(types.size() - skip + first) + ".");
   }
   for (size_t i = skip; i < types.size(); ++i) {
     const TensorType& expected = body.type(body.inputs[i - skip + first]);
@@ -94,8 +94,8 @@ std::vector<TensorType> infer_loop(const Node& node, const std::vector<TensorTyp
       const std::string what = "carried value " + std::to_string(i - 1);
       require_same_dtype(node, entry.dtype, type.dtype, what + " before and after an iteration");
       if (!node.attributes.has("out_shape" + std::to_string(i - 1))) {
-        type.shape = merge_shapes(node, type.shape, entry.shape,
-                                  what + " before and after an iteration");
+        type.shape =
+            merge_shapes(node, type.shape, entry.shape, what + " before and after an iteration");
       }
     } else {
       type.shape.insert(type.shape.begin(), shape_of(node, "count", 1)[0]);
@@ -113,8 +113,8 @@ std::vector<TensorType> infer_call(const Node& node, const std::vector<TensorTyp
   return output_types(body);
 }
 
-void evaluate_if(const Node& node, const EvaluationContext& context,
-                 std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void evaluate_if(const Node& node, const EvaluationContext& context, std::span<const Tensor> inputs,
+                 std::span<Tensor> outputs) {
   const Graph& branch = node.subgraphs[inputs[0].get_int64(0) != 0 ? 0 : 1];
   std::vector<Tensor> results =
       evaluate_body(branch, context.bindings, {inputs.begin() + 1, inputs.end()});

@@ -74,8 +74,8 @@ std::vector<TensorType> infer_conv(const Node& node, const std::vector<TensorTyp
     }
     spatial.push_back(floordiv(span, strides[i]) + 1);
   }
-  return {{contraction_output(node, inputs[0], inputs[1]),
-           output_shape(conv, x[0], w[0], spatial)}};
+  return {
+      {contraction_output(node, inputs[0], inputs[1]), output_shape(conv, x[0], w[0], spatial)}};
 }
 
 std::vector<TensorType> infer_conv_transpose(const Node& node,
@@ -167,16 +167,15 @@ std::vector<int64_t> steps(int64_t count, int64_t stride) { return linear_table(
 std::vector<int64_t> conv_order(const Tensor& out, const ConvAxes& axes, int64_t groups) {
   const int64_t channels = out.shape()[axes.channel];
   const int64_t per_group = channels / groups;
-  const int64_t pixels = out.shape()[0] == 0 || channels == 0
-                             ? 0
-                             : out.elements() / out.shape()[0] / channels;
+  const int64_t pixels =
+      out.shape()[0] == 0 || channels == 0 ? 0 : out.elements() / out.shape()[0] / channels;
   std::vector<int64_t> order(static_cast<size_t>(out.elements()));
   const int64_t total = out.shape()[0] * pixels;
   for (int64_t n = 0; n < out.shape()[0]; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t p = 0; p < pixels; ++p) {
-        const int64_t place = axes.channel == 1 ? (n * channels + c) * pixels + p
-                                                : (n * pixels + p) * channels + c;
+        const int64_t place =
+            axes.channel == 1 ? (n * channels + c) * pixels + p : (n * pixels + p) * channels + c;
         order[static_cast<size_t>(place)] =
             ((c / per_group) * total + n * pixels + p) * per_group + c % per_group;
       }
@@ -253,8 +252,7 @@ std::vector<T> overlap_add(const Node& node, const EvaluationContext& context, c
             for (size_t i = 0; i < axes.spatial; ++i) {
               const int64_t position = p / pixel_steps[i] % pixels[i] * strides[i] +
                                        t / tap_steps[i] % window[i] * dilations[i] - low[i];
-              inside = inside && position >= 0 &&
-                       position < out.shape()[axes.first_spatial + i];
+              inside = inside && position >= 0 && position < out.shape()[axes.first_spatial + i];
               place += position * out_strides[axes.first_spatial + i];
             }
             if (inside) sums[static_cast<size_t>(place)] += products[at];
@@ -290,8 +288,7 @@ void evaluate_conv_transpose(const Node& node, const EvaluationContext& context,
   right.batch = steps(groups, in_per_group * w_strides[0]);
   right.free = steps(w_strides[0], 1);
   right.depth = steps(in_per_group, w_strides[0]);
-  ContractionSums sums =
-      contract_values(contraction_values(x), left, contraction_values(w), right);
+  ContractionSums sums = contract_values(contraction_values(x), left, contraction_values(w), right);
   if (sums.integers.empty()) {
     sums.reals = overlap_add(node, context, x, w, outputs[0], axes, sums.reals);
   } else {
@@ -302,7 +299,8 @@ void evaluate_conv_transpose(const Node& node, const EvaluationContext& context,
 
 const OpInfo kRows[] = {
     {Op::conv, "conv", 2, 2, 1, kContraction, infer_conv, evaluate_conv},
-    {Op::conv_transpose, "conv_transpose", 2, 2, 1, kContraction, infer_conv_transpose, evaluate_conv_transpose},
+    {Op::conv_transpose, "conv_transpose", 2, 2, 1, kContraction, infer_conv_transpose,
+     evaluate_conv_transpose},
 };
 
 }  // namespace

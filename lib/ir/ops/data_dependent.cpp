@@ -1,13 +1,14 @@
 // nonzero, unique, compress: how many elements come out depends on the input's values.
 // The dimension is the attribute `count`: a symbol that is bound when the operator runs, or by
 // then known by other means (a constant, a symbol read from an earlier value).
+#include "lib/ir/ops/data_dependent.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "lib/ir/elements.h"
 #include "lib/ir/evaluate.h"
-#include "lib/ir/ops/data_dependent.h"
 #include "lib/ir/ops/families.h"
 #include "lib/ir/ops/infer.h"
 
@@ -90,9 +91,10 @@ struct Slices {
   // come last.
   bool less(size_t a, size_t b) const {
     if (!integers.empty()) return integers[a] < integers[b];
-    return std::lexicographical_compare(
-        reals[a].begin(), reals[a].end(), reals[b].begin(), reals[b].end(),
-        [](double x, double y) { return x != x ? false : y != y ? true : x < y; });
+    return std::lexicographical_compare(reals[a].begin(), reals[a].end(), reals[b].begin(),
+                                        reals[b].end(), [](double x, double y) {
+                                          return x != x ? false : y != y ? true : x < y;
+                                        });
   }
 };
 
@@ -112,9 +114,8 @@ Slices slices_of(const Tensor& tensor, int64_t axis) {
   for (int64_t i = 0; i < tensor.rank(); ++i) {
     if (axis >= 0 && i != axis) inner.push_back(i);
   }
-  const std::vector<int64_t> starts =
-      axis < 0 ? axis_offsets({tensor.elements()}, {1}, {0})
-               : axis_offsets(tensor.shape(), strides, {axis});
+  const std::vector<int64_t> starts = axis < 0 ? axis_offsets({tensor.elements()}, {1}, {0})
+                                               : axis_offsets(tensor.shape(), strides, {axis});
   const std::vector<int64_t> offsets = axis_offsets(tensor.shape(), strides, inner);
   const auto pick = [&](const auto& values) {
     std::vector<std::decay_t<decltype(values)>> slices;
@@ -132,7 +133,8 @@ Slices slices_of(const Tensor& tensor, int64_t axis) {
   } else {
     std::vector<int64_t> values = all_integers(tensor);
     if (tensor.dtype() == DType::u64) {
-      for (int64_t& value : values) value = static_cast<int64_t>(static_cast<uint64_t>(value) ^ (1ULL << 63));
+      for (int64_t& value : values)
+        value = static_cast<int64_t>(static_cast<uint64_t>(value) ^ (1ULL << 63));
     }
     slices.integers = pick(values);
   }
@@ -185,8 +187,8 @@ void evaluate_unique(const Node& node, const EvaluationContext& context,
   }
   outputs[0] = Tensor(input.dtype(), shape);
   if (input.dtype() == DType::string) {
-    outputs[0].strings = std::make_shared<std::vector<std::string>>(
-        static_cast<size_t>(outputs[0].elements()));
+    outputs[0].strings =
+        std::make_shared<std::vector<std::string>>(static_cast<size_t>(outputs[0].elements()));
   }
   const int64_t slice_count = static_cast<int64_t>(total);
   const int64_t outer = total == 0 ? 0 : input.elements() / (slice_count * inner);
@@ -206,8 +208,7 @@ void evaluate_compress(const Node& node, const EvaluationContext& context,
                        std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Tensor& input = inputs[0];
   const int64_t axis = node.attributes.integer("axis");
-  const int64_t size =
-      axis < 0 ? input.elements() : input.shape()[static_cast<size_t>(axis)];
+  const int64_t size = axis < 0 ? input.elements() : input.shape()[static_cast<size_t>(axis)];
   const std::vector<int64_t> condition = all_integers(inputs[1]);
   std::vector<int64_t> chosen;
   // A condition shorter than the axis drops the rest, a longer one must not choose beyond it.
@@ -227,8 +228,8 @@ void evaluate_compress(const Node& node, const EvaluationContext& context,
   }
   outputs[0] = Tensor(input.dtype(), shape);
   if (input.dtype() == DType::string) {
-    outputs[0].strings = std::make_shared<std::vector<std::string>>(
-        static_cast<size_t>(outputs[0].elements()));
+    outputs[0].strings =
+        std::make_shared<std::vector<std::string>>(static_cast<size_t>(outputs[0].elements()));
   }
   const int64_t outer = size * inner == 0 ? 0 : input.elements() / (size * inner);
   for (int64_t o = 0; o < outer; ++o) {

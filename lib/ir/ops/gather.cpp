@@ -84,8 +84,8 @@ void evaluate_gather_elements(const Node& node, const EvaluationContext&,
   });
 }
 
-void evaluate_gather_nd(const Node& node, const EvaluationContext&,
-                        std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void evaluate_gather_nd(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                        std::span<Tensor> outputs) {
   const auto batch_dims = static_cast<size_t>(node.attributes.integer("batch_dims"));
   const std::vector<int64_t>& shape = inputs[0].shape();
   int64_t batches = 1;
@@ -101,7 +101,8 @@ void evaluate_gather_nd(const Node& node, const EvaluationContext&,
 
 const OpInfo kRows[] = {
     {Op::gather, "gather", 2, 2, 1, 0, infer_gather, evaluate_gather},
-    {Op::gather_elements, "gather_elements", 2, 2, 1, 0, infer_gather_elements, evaluate_gather_elements},
+    {Op::gather_elements, "gather_elements", 2, 2, 1, 0, infer_gather_elements,
+     evaluate_gather_elements},
     {Op::gather_nd, "gather_nd", 2, 2, 1, 0, infer_gather_nd, evaluate_gather_nd},
 };
 

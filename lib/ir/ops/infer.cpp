@@ -108,8 +108,8 @@ bool provably_different(const Expr& a, const Expr& b) {
 
 Expr merge_dims(const Node& node, const Expr& a, const Expr& b, std::string_view what) {
   if (provably_different(a, b)) {
-    refuse(node, std::string(what) + " must agree, but they are " + a.str() + " and " + b.str() +
-                     ".");
+    refuse(node,
+           std::string(what) + " must agree, but they are " + a.str() + " and " + b.str() + ".");
   }
   return b.is_constant() ? b : a;
 }
@@ -140,8 +140,8 @@ void require_same_dtype(const Node& node, DType a, DType b, std::string_view wha
 
 void require_rank(const Node& node, const TensorType& type, size_t rank, std::string_view what) {
   if (type.shape.size() != rank) {
-    refuse(node, std::string(what) + " must have rank " + std::to_string(rank) + ", but its type is " +
-                     type_text(type) + ".");
+    refuse(node, std::string(what) + " must have rank " + std::to_string(rank) +
+                     ", but its type is " + type_text(type) + ".");
   }
 }
 

@@ -10,10 +10,13 @@ namespace {
 
 bool accepts(const ScalarFunction& function, DType dtype) {
   switch (dtype_info(dtype).kind) {
-    case DTypeKind::floating: return function.accepts_float;
+    case DTypeKind::floating:
+      return function.accepts_float;
     case DTypeKind::signed_integer:
-    case DTypeKind::unsigned_integer: return function.accepts_integer;
-    case DTypeKind::boolean: return function.accepts_boolean;
+    case DTypeKind::unsigned_integer:
+      return function.accepts_integer;
+    case DTypeKind::boolean:
+      return function.accepts_boolean;
     // Strings and complex numbers live on the host side of a program: only comparison for
     // equality, selection and conversion have a meaning for them.
     case DTypeKind::complex:
@@ -36,7 +39,8 @@ std::vector<TensorType> infer_map(const Node& node, const std::vector<TensorType
   for (size_t i = 0; i < inputs.size(); ++i) {
     out.shape = merge_shapes(node, inputs[i].shape, out.shape, "operands of '" + name + "'");
     if (i == 0 && name == "select") {
-      if (inputs[0].dtype != DType::boolean) refuse(node, "the condition of 'select' must be bool.");
+      if (inputs[0].dtype != DType::boolean)
+        refuse(node, "the condition of 'select' must be bool.");
       continue;
     }
     require_same_dtype(node, inputs[i].dtype, out.dtype, "operands of '" + name + "'");

@@ -59,9 +59,10 @@ void map_integers(const ScalarFunction& function, Inputs inputs, Tensor& out) {
       int64_t arguments[3] = {};
       for (size_t i = 0; i < results.size(); ++i) {
         for (size_t a = 0; a < operands.size(); ++a) arguments[a] = operands[a][i];
-        results[i] = mask & (is_unsigned ? function.evaluate_unsigned(
-                                               reinterpret_cast<const uint64_t*>(arguments))
-                                         : function.evaluate_integer(arguments));
+        results[i] =
+            mask &
+            (is_unsigned ? function.evaluate_unsigned(reinterpret_cast<const uint64_t*>(arguments))
+                         : function.evaluate_integer(arguments));
       }
       store_elements(out, first, std::span<const int64_t>(results));
     });
@@ -156,14 +157,17 @@ void map_cast(const Node& node, const Tensor& in, Tensor& out) {
     parallel_for(out.elements(), 16 * kChunk, [&](int64_t begin, int64_t end) {
       // u64 becomes floating through its own unsigned value.
       if (is_floating(in.dtype()) || (in.dtype() == DType::u64 && is_floating(out.dtype()))) {
-        in_chunks<double>({&in, 1}, begin, end, [&](const auto& operands, auto results, int64_t first) {
-          store_elements(out, first, std::span<const double>(operands[0].data(), results.size()),
-                         saturate);
-        });
+        in_chunks<double>(
+            {&in, 1}, begin, end, [&](const auto& operands, auto results, int64_t first) {
+              store_elements(out, first,
+                             std::span<const double>(operands[0].data(), results.size()), saturate);
+            });
       } else {
-        in_chunks<int64_t>({&in, 1}, begin, end, [&](const auto& operands, auto results, int64_t first) {
-          store_elements(out, first, std::span<const int64_t>(operands[0].data(), results.size()));
-        });
+        in_chunks<int64_t>(
+            {&in, 1}, begin, end, [&](const auto& operands, auto results, int64_t first) {
+              store_elements(out, first,
+                             std::span<const int64_t>(operands[0].data(), results.size()));
+            });
       }
     });
   }
@@ -178,10 +182,9 @@ std::string number_text(double value, bool is_float32) {
   const double magnitude = std::fabs(value);
   const bool plain = value == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
   const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  const auto written = is_float32
-                           ? std::to_chars(buffer, buffer + sizeof buffer,
-                                           static_cast<float>(value), format)
-                           : std::to_chars(buffer, buffer + sizeof buffer, value, format);
+  const auto written =
+      is_float32 ? std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value), format)
+                 : std::to_chars(buffer, buffer + sizeof buffer, value, format);
   std::string text(buffer, written.ptr);
   if (plain && text.find('.') == std::string::npos) text += ".0";
   return text;

@@ -73,18 +73,17 @@ void evaluate_normalize(const Node& node, const EvaluationContext&, std::span<co
                         std::span<Tensor> outputs) {
   const double epsilon = node.attributes.real("epsilon");
   const bool centred = node.attributes.text("kind") == "layer";
-  for_each_row(inputs[0], node.attributes.ints("axes"), outputs[0],
-               [&](std::vector<double>& row) {
-                 const auto count = static_cast<double>(row.size());
-                 double mean = 0, square = 0;
-                 if (centred) {
-                   for (double value : row) mean += value;
-                   mean /= count;
-                 }
-                 for (double value : row) square += (value - mean) * (value - mean);
-                 const double scale = 1 / std::sqrt(square / count + epsilon);
-                 for (double& value : row) value = (value - mean) * scale;
-               });
+  for_each_row(inputs[0], node.attributes.ints("axes"), outputs[0], [&](std::vector<double>& row) {
+    const auto count = static_cast<double>(row.size());
+    double mean = 0, square = 0;
+    if (centred) {
+      for (double value : row) mean += value;
+      mean /= count;
+    }
+    for (double value : row) square += (value - mean) * (value - mean);
+    const double scale = 1 / std::sqrt(square / count + epsilon);
+    for (double& value : row) value = (value - mean) * scale;
+  });
 }
 
 const OpInfo kRows[] = {

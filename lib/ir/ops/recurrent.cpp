@@ -96,9 +96,8 @@ void Layer::step_lstm(const double* x, Values& h, Values& c) const {
     }
     const double old = c[at];
     const double i = functions[0](clipped(gate[0] + peepholes[u] * old));
-    const double f = input_forget
-                         ? 1 - i
-                         : functions[0](clipped(gate[2] + peepholes[2 * hidden + u] * old));
+    const double f =
+        input_forget ? 1 - i : functions[0](clipped(gate[2] + peepholes[2 * hidden + u] * old));
     c[at] = f * old + i * functions[1](clipped(gate[3]));
     const double o = functions[0](clipped(gate[1] + peepholes[hidden + u] * c[at]));
     h[at] = o * functions[2](clipped(c[at]));
@@ -133,9 +132,8 @@ void Layer::step_gru(const double* x, Values& h) const {
 void Layer::step_rnn(const double* x, Values& h) const {
   const Values before = h;
   for (int64_t u = 0; u < hidden; ++u) {
-    h[static_cast<size_t>(u)] =
-        functions[0](clipped(dot(w, u, x, inputs) + dot(r, u, before.data(), hidden) + b[u] +
-                             b[hidden + u]));
+    h[static_cast<size_t>(u)] = functions[0](
+        clipped(dot(w, u, x, inputs) + dot(r, u, before.data(), hidden) + b[u] + b[hidden + u]));
   }
 }
 
@@ -157,9 +155,20 @@ void evaluate_recurrent(const Node& node, const EvaluationContext&, std::span<co
     if (i != 4) tensors[i] = all_doubles(inputs[i]);
   }
   const std::vector<int64_t> lengths = all_integers(inputs[4]);
-  Layer layer{cell, inputs[0].shape()[0], inputs[0].shape()[1], inputs[0].shape()[2],
-              inputs[2].shape()[2], lstm ? 4 : cell == "gru" ? 3 : 1,
-              nullptr, nullptr, nullptr, nullptr, {}, node.attributes.real("clip"),
+  Layer layer{cell,
+              inputs[0].shape()[0],
+              inputs[0].shape()[1],
+              inputs[0].shape()[2],
+              inputs[2].shape()[2],
+              lstm            ? 4
+              : cell == "gru" ? 3
+                              : 1,
+              nullptr,
+              nullptr,
+              nullptr,
+              nullptr,
+              {},
+              node.attributes.real("clip"),
               node.attributes.integer("linear_before_reset") != 0,
               node.attributes.integer("input_forget") != 0};
   Values y(static_cast<size_t>(outputs[0].elements()), 0);
@@ -174,8 +183,7 @@ void evaluate_recurrent(const Node& node, const EvaluationContext&, std::span<co
     layer.functions.assign(first, first + static_cast<int64_t>(per_direction));
     const bool backward = direction == "reverse" || d == 1;
     for (int64_t n = 0; n < layer.batch; ++n) {
-      const int64_t length =
-          std::clamp<int64_t>(lengths[static_cast<size_t>(n)], 0, layer.steps);
+      const int64_t length = std::clamp<int64_t>(lengths[static_cast<size_t>(n)], 0, layer.steps);
       const auto state = (d * layer.batch + n) * layer.hidden;
       Values h(last_h.begin() + state, last_h.begin() + state + layer.hidden);
       Values c;

@@ -117,10 +117,10 @@ void arg_reduce_typed(const Node& node, const Tensor& input, Tensor& out) {
       const T now = values[static_cast<size_t>(base + i * stride)];
       const T old = values[static_cast<size_t>(base + best * stride)];
       // NaN beats every number, as in numpy; the first NaN stays unless the last is wanted.
-      const bool better = now != now ? old == old || select_last
+      const bool better = now != now   ? old == old || select_last
                           : old != old ? false
-                          : largest ? now > old || (select_last && now == old)
-                                    : now < old || (select_last && now == old);
+                          : largest    ? now > old || (select_last && now == old)
+                                       : now < old || (select_last && now == old);
       if (better) best = i;
     }
     results.push_back(best);
@@ -128,8 +128,8 @@ void arg_reduce_typed(const Node& node, const Tensor& input, Tensor& out) {
   store_elements(out, 0, results);
 }
 
-void evaluate_arg_reduce(const Node& node, const EvaluationContext&,
-                         std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void evaluate_arg_reduce(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                         std::span<Tensor> outputs) {
   if (is_floating(inputs[0].dtype())) {
     arg_reduce_typed<double>(node, inputs[0], outputs[0]);
   } else {

@@ -106,8 +106,8 @@ void evaluate_scatter_elements(const Node& node, const EvaluationContext&,
   });
 }
 
-void evaluate_scatter_nd(const Node& node, const EvaluationContext&,
-                         std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+void evaluate_scatter_nd(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
+                         std::span<Tensor> outputs) {
   const std::string& reduction = node.attributes.text("reduction");
   copy_elements(inputs[0], 0, outputs[0], 0, inputs[0].elements());
   const TupleIndices tuples(node, inputs[1], inputs[0].shape(), 0);
@@ -117,7 +117,8 @@ void evaluate_scatter_nd(const Node& node, const EvaluationContext&,
 }
 
 const OpInfo kRows[] = {
-    {Op::scatter_elements, "scatter_elements", 3, 3, 1, 0, infer_scatter_elements, evaluate_scatter_elements},
+    {Op::scatter_elements, "scatter_elements", 3, 3, 1, 0, infer_scatter_elements,
+     evaluate_scatter_elements},
     {Op::scatter_nd, "scatter_nd", 3, 3, 1, 0, infer_scatter_nd, evaluate_scatter_nd},
 };
 

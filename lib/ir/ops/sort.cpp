@@ -12,8 +12,8 @@ namespace {
 
 void require_ordered(const Node& node, const TensorType& type) {
   if (!is_floating(type.dtype) && !is_integer(type.dtype)) {
-    refuse(node, "elements of type " + std::string(dtype_info(type.dtype).name) +
-                     " have no order.");
+    refuse(node,
+           "elements of type " + std::string(dtype_info(type.dtype).name) + " have no order.");
   }
 }
 

@@ -60,12 +60,18 @@ void copy_by_tables(const Tensor& in, Tensor& out, const AxisTables& tables, con
   const int64_t length = out.shape().back();
   const int64_t rows = out.elements() / length;
   switch (dtype_info(in.dtype()).bits) {
-    case 8: return copy_typed<uint8_t>(in, out, tables, fill, rows, length);
-    case 16: return copy_typed<uint16_t>(in, out, tables, fill, rows, length);
-    case 32: return copy_typed<uint32_t>(in, out, tables, fill, rows, length);
-    case 64: return copy_typed<uint64_t>(in, out, tables, fill, rows, length);
-    case 128: return copy_typed<Wide>(in, out, tables, fill, rows, length);
-    default: break;
+    case 8:
+      return copy_typed<uint8_t>(in, out, tables, fill, rows, length);
+    case 16:
+      return copy_typed<uint16_t>(in, out, tables, fill, rows, length);
+    case 32:
+      return copy_typed<uint32_t>(in, out, tables, fill, rows, length);
+    case 64:
+      return copy_typed<uint64_t>(in, out, tables, fill, rows, length);
+    case 128:
+      return copy_typed<Wide>(in, out, tables, fill, rows, length);
+    default:
+      break;
   }
   // Packed types and strings, one element at a time.
   for_each_row(tables, rows, length, [&](int64_t base, int64_t first) {

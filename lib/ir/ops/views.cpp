@@ -104,10 +104,10 @@ std::vector<TensorType> infer_concat(const Node& node, const std::vector<TensorT
     require_same_dtype(node, out.dtype, inputs[i].dtype, "the inputs");
     require_rank(node, inputs[i], out.shape.size(), "input " + std::to_string(i));
     for (size_t a = 0; a < out.shape.size(); ++a) {
-      out.shape[a] = a == axis ? out.shape[a] + inputs[i].shape[a]
-                               : merge_dims(node, out.shape[a], inputs[i].shape[a],
-                                            "the sizes of the inputs along axis " +
-                                                std::to_string(a));
+      out.shape[a] = a == axis
+                         ? out.shape[a] + inputs[i].shape[a]
+                         : merge_dims(node, out.shape[a], inputs[i].shape[a],
+                                      "the sizes of the inputs along axis " + std::to_string(a));
     }
   }
   return {out};

@@ -14,7 +14,8 @@ std::vector<TensorType> infer_window_reduce(const Node& node,
   const std::string& fn = choice_of(node, "fn", {"sum", "max", "min", "arg_max"});
   TensorType out = inputs[0];
   if (!is_floating(out.dtype) && !is_integer(out.dtype)) {
-    refuse(node, "'" + fn + "' has no meaning for " + std::string(dtype_info(out.dtype).name) + ".");
+    refuse(node,
+           "'" + fn + "' has no meaning for " + std::string(dtype_info(out.dtype).name) + ".");
   }
   const Ints& axes = sorted_axes_of(node, "axes", out.shape.size());
   const Ints& window = ints_of(node, "window", axes.size());
@@ -118,8 +119,9 @@ void window_typed(const Node& node, const EvaluationContext& context, const Tens
         if (!inside) continue;
         const T value = values[static_cast<size_t>(base + tap.offset)];
         if (arg) {
-          const bool better = is_unsigned ? static_cast<uint64_t>(value) > static_cast<uint64_t>(result)
-                                          : value > result || value != value;
+          const bool better = is_unsigned
+                                  ? static_cast<uint64_t>(value) > static_cast<uint64_t>(result)
+                                  : value > result || value != value;
           if (place < 0 || (better && result == result)) {
             result = value;
             place = flat + tap.flat;
@@ -152,7 +154,8 @@ void evaluate_window_reduce(const Node& node, const EvaluationContext& context,
 }
 
 const OpInfo kRows[] = {
-    {Op::window_reduce, "window_reduce", 1, 1, 1, kReduction, infer_window_reduce, evaluate_window_reduce},
+    {Op::window_reduce, "window_reduce", 1, 1, 1, kReduction, infer_window_reduce,
+     evaluate_window_reduce},
 };
 
 }  // namespace
