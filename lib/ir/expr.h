@@ -105,6 +105,12 @@ Range bounds(const Expr& expr, const Ranges& ranges);
 // Rewrites div/mod/min/max that the ranges decide: x // d = 0 and x mod d = x when 0 <= x < d,
 // (d*q + r) // d = q + r // d, d*(x // d) + x mod d = x, min/max of ordered operands.
 Expr simplify(const Expr& expr, const Ranges& ranges);
+// The same with symbolic exclusive upper bounds of symbols whose lower bound is 0 (loop variables
+// with symbolic extents): proves (i*B + j) // B = i for j < B.
+using SymbolicBounds = std::map<std::string, Expr, std::less<>>;
+Expr simplify(const Expr& expr, const Ranges& ranges, const SymbolicBounds& upper_bounds);
+// True only when expr >= 0 is proven.
+bool provably_nonnegative(const Expr& expr, const Ranges& ranges, const SymbolicBounds& upper_bounds);
 
 // True only when proven for all values in range.
 bool provably_equal(const Expr& a, const Expr& b);
