@@ -1,0 +1,24 @@
+// Conversions between double and the floating formats below 32 bits (ONNX "Float stored in 8
+// bits", Float4; IEEE 754 binary16; bfloat16): round to nearest, ties to even, in one step from
+// double, so that there is no double rounding.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/ir/dtype.h"
+
+namespace mcc {
+
+// `dtype` is one of the f8 and f4 formats.
+double small_float_to_double(DType dtype, uint8_t bits);
+// Saturates: values beyond the largest finite one become it; NaN and infinity as the ONNX Cast
+// operator with saturate = 1 defines them per format.
+uint8_t double_to_small_float(DType dtype, double value);
+
+uint16_t double_to_half(double value);      // overflows to infinity
+uint16_t double_to_bfloat16(double value);  // overflows to infinity
+
+// The nearest value towards zero within the integer type's range; 0 for NaN.
+int64_t saturate_to_integer(DType dtype, double value);
+
+}  // namespace mcc
