@@ -13,8 +13,9 @@ using namespace expr_detail;  // NOLINT(google-build-using-namespace): the imple
 namespace {
 
 constexpr int64_t kInfinity = Range::kUnbounded;
+__extension__ using Wide = __int128;
 
-int64_t saturate(__int128 value) {
+int64_t saturate(Wide value) {
   if (value >= kInfinity) return kInfinity;
   if (value <= -kInfinity) return -kInfinity;
   return static_cast<int64_t>(value);
@@ -24,12 +25,12 @@ int64_t saturated_add(int64_t a, int64_t b) {
   // A bound that is unknown stays unknown.
   if (a >= kInfinity || b >= kInfinity) return kInfinity;
   if (a <= -kInfinity || b <= -kInfinity) return -kInfinity;
-  return saturate(static_cast<__int128>(a) + b);
+  return saturate(static_cast<Wide>(a) + b);
 }
 
 int64_t saturated_multiply(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
-  return saturate(static_cast<__int128>(a) * b);
+  return saturate(static_cast<Wide>(a) * b);
 }
 
 Range multiply(const Range& a, const Range& b) {

@@ -46,11 +46,6 @@ std::vector<AxisGroup> match_axes(const Shape& from, const Shape& to) {
   return groups;
 }
 
-Shape part(const Shape& shape, size_t begin, size_t end) {
-  return Shape(shape.begin() + static_cast<std::ptrdiff_t>(begin),
-               shape.begin() + static_cast<std::ptrdiff_t>(end));
-}
-
 bool adds_only_units(const Node& view, const Shape& input_shape) {
   const Shape& shape = view.attributes.shape("shape");
   const Ints& axes = view.attributes.ints("axes");
