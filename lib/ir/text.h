@@ -3,8 +3,8 @@
 //   graph "resnet" {
 //     symbol s0 "batch" [1, 64] = dim(0, 0)
 //     input %0 : f32[s0, 3, 224, 224] "pixels"
-//     %1 = constant {value = f32[2] {1.0, 2.5}}            small tensors inline, exact
-//     %2 = constant {value = f32[64, 3] #3}                large ones by number (see PrintOptions)
+//     %1 = constant() {value = tensor f32[2] {1.0, 2.5}} : f32[2]   small tensors inline, exact
+//     %2 = constant() {value = tensor f32[64, 3] #9f..} : f32[64, 3]   large ones by their hash
 //     %5 = map(%0, %4) {fn = "add"} : f32[s0, 3] "tensor name" from ["Add_3"]
 //     %7, %8 = topk(%5) {...} : f32[..], i64[..]
 //     %9 = fused(%5, %2) {schedule = "pointwise"} : f32[..] {
