@@ -25,10 +25,12 @@ using IntegerLanes __attribute__((vector_size(kLanes * sizeof(int64_t)), aligned
 template <typename T, typename Vector>
 inline __attribute__((always_inline)) void multiply_block(const T* rows, const T* panel,
                                                           int64_t depth, int64_t columns, T* sums) {
+  // A template argument loses its type's attributes: packed memory is only element-aligned.
+  typedef Vector Unaligned __attribute__((aligned(8), may_alias));
   for (int64_t j = 0; j < columns; j += kLanes) {
     Vector s0 = {}, s1 = {}, s2 = {}, s3 = {};
     for (int64_t k = 0; k < depth; ++k) {
-      const Vector right = *reinterpret_cast<const Vector*>(panel + k * kColumns + j);
+      const Vector right = *reinterpret_cast<const Unaligned*>(panel + k * kColumns + j);
       const T* left = rows + k * kRows;
       s0 += left[0] * right;
       s1 += left[1] * right;
@@ -37,7 +39,7 @@ inline __attribute__((always_inline)) void multiply_block(const T* rows, const T
     }
     for (Vector* s : {&s0, &s1, &s2, &s3}) {
       T* row = sums + (s == &s0 ? 0 : s == &s1 ? 1 : s == &s2 ? 2 : 3) * kColumns + j;
-      *reinterpret_cast<Vector*>(row) += *s;
+      *reinterpret_cast<Unaligned*>(row) += *s;
     }
   }
 }
