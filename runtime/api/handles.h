@@ -41,6 +41,13 @@ struct SharedPlan {
   std::map<std::string, std::weak_ptr<const Executable>> executables_;
 };
 
+// Shapes from the C API; Error(usage) when malformed.
+std::vector<Dims> convert_shapes(const mcc_shape* shapes, int count);
+
+// Copies `text` into `target` of `size` bytes, cut to fit and always terminated. `target` may be
+// null.
+void copy_text(const std::string& text, char* target, size_t size);
+
 // Runs `body`; an exception becomes a status and a message.
 template <typename Body>
 mcc_status guarded(std::string& error, Body&& body) noexcept {

@@ -5,7 +5,6 @@
 #include "runtime/api/handles.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/expression_range.h"
-#include "runtime/version.h"
 
 namespace mcc::runtime::api {
 
@@ -73,13 +72,33 @@ std::shared_ptr<const Executable> SharedPlan::executable(const std::string& devi
   return existing;
 }
 
+std::vector<Dims> convert_shapes(const mcc_shape* shapes, int count) {
+  if (count < 0 || (count > 0 && shapes == nullptr)) fail_usage("no shapes were given");
+  std::vector<Dims> result;
+  for (int i = 0; i < count; ++i) {
+    const mcc_shape& shape = shapes[i];
+    if (shape.rank < 0 || shape.rank > MCC_MAX_RANK || (shape.rank > 0 && shape.dims == nullptr)) {
+      fail_usage("shape number " + std::to_string(i) + " has an invalid rank");
+    }
+    result.emplace_back(shape.dims, shape.dims + shape.rank);
+  }
+  return result;
+}
+
+void copy_text(const std::string& text, char* target, size_t size) {
+  if (target == nullptr || size == 0) return;
+  const size_t count = std::min(size - 1, text.size());
+  std::memcpy(target, text.data(), count);
+  target[count] = '\0';
+}
+
 }  // namespace mcc::runtime::api
 
 namespace api = mcc::runtime::api;
 
 extern "C" {
 
-const char* mcc_version(void) { return MCC_VERSION_TEXT; }
+const char* mcc_version(void) { return MCC_VERSION; }
 
 const char* mcc_dtype_name(mcc_dtype dtype) {
   try {
@@ -152,6 +171,21 @@ mcc_status mcc_plan_output(const mcc_plan* plan, int index, mcc_tensor_info* inf
   return api::tensor_info(plan->shared->outputs, index, info);
 }
 
+mcc_status mcc_plan_memory(const mcc_plan* plan, const mcc_shape* shapes, int count,
+                           mcc_memory* memory, char* error, size_t error_size) {
+  if (plan == nullptr || !plan->shared || memory == nullptr) return MCC_ERROR_USAGE;
+  std::string message;
+  const mcc_status status = api::guarded(message, [&] {
+    const mcc::runtime::Plan& opened = *plan->shared->plan;
+    const auto binding = mcc::runtime::bind_shapes(opened.manifest(), nullptr,
+                                                   api::convert_shapes(shapes, count));
+    *memory = {binding->arena.bytes, binding->arena.lower_bound_bytes, binding->arena.sum_bytes,
+               static_cast<int64_t>(opened.weights().size())};
+  });
+  api::copy_text(message, error, error_size);
+  return status;
+}
+
 int mcc_device_count(void) { return static_cast<int>(mcc::runtime::device_kinds().size()); }
 
 const char* mcc_device_name(int index) {
@@ -160,7 +194,7 @@ const char* mcc_device_name(int index) {
 }
 
 int mcc_device_probe(int index, char* text, size_t size) {
-  if (text != nullptr && size > 0) text[0] = '\0';
+  api::copy_text("", text, size);
   if (index < 0 || index >= mcc_device_count()) return 0;
   std::string found;
   std::string error;
@@ -168,11 +202,7 @@ int mcc_device_probe(int index, char* text, size_t size) {
   (void)api::guarded(error, [&] {
     usable = mcc::runtime::device_kinds()[static_cast<size_t>(index)].probe(found);
   });
-  if (text != nullptr && size > 0) {
-    const size_t count = std::min(size - 1, found.size());
-    std::memcpy(text, found.data(), count);
-    text[count] = '\0';
-  }
+  api::copy_text(found, text, size);
   return usable ? 1 : 0;
 }
 

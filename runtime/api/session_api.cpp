@@ -95,15 +95,7 @@ const char* mcc_session_target(const mcc_session* session) {
 
 mcc_status mcc_session_bind(mcc_session* session, const mcc_shape* shapes, int count) {
   return api::with_session(session, [&](Session& s) {
-    api::require(count >= 0 && (count == 0 || shapes != nullptr), "no shapes were given");
-    std::vector<mcc::runtime::Dims> dims;
-    for (int i = 0; i < count; ++i) {
-      api::require(shapes[i].rank >= 0 && shapes[i].rank <= MCC_MAX_RANK &&
-                       (shapes[i].rank == 0 || shapes[i].dims != nullptr),
-                   "a shape has an invalid rank");
-      dims.emplace_back(shapes[i].dims, shapes[i].dims + shapes[i].rank);
-    }
-    s.bind(dims);
+    s.bind(api::convert_shapes(shapes, count));
   });
 }
 

@@ -91,6 +91,22 @@ MCC_API int mcc_plan_output_count(const mcc_plan* plan);
 MCC_API mcc_status mcc_plan_input(const mcc_plan* plan, int index, mcc_tensor_info* info);
 MCC_API mcc_status mcc_plan_output(const mcc_plan* plan, int index, mcc_tensor_info* info);
 
+typedef struct mcc_shape {
+  int rank;
+  const int64_t* dims;
+} mcc_shape;
+
+typedef struct mcc_memory {
+  int64_t arena_bytes;             /* activation memory, planned */
+  int64_t arena_lower_bound_bytes; /* the largest sum of live bytes: no plan can be smaller */
+  int64_t arena_sum_bytes;         /* all activations, without sharing */
+  int64_t weights_bytes;
+} mcc_memory;
+/* What the plan needs at these input shapes (one per input), computed without a device. On failure
+ * `error` (of `error_size` bytes, always terminated) explains; it may be NULL. */
+MCC_API mcc_status mcc_plan_memory(const mcc_plan* plan, const mcc_shape* shapes, int count,
+                                   mcc_memory* memory, char* error, size_t error_size);
+
 /* ---- Devices ----------------------------------------------------------------------------- */
 
 /* The device kinds that this runtime was built with: 0 <= index < mcc_device_count(). */
@@ -118,11 +134,6 @@ MCC_API const char* mcc_session_error(const mcc_session* session);
 MCC_API const char* mcc_session_device(const mcc_session* session);
 /* The plan target in use: "x86-64-v4", "sm_90". */
 MCC_API const char* mcc_session_target(const mcc_session* session);
-
-typedef struct mcc_shape {
-  int rank;
-  const int64_t* dims;
-} mcc_shape;
 
 /* Fixes the input shapes, one per input in order; sizes everything and reserves memory. Shapes
  * seen before are cheap. Required before the first run unless all shapes are fixed. */

@@ -49,7 +49,8 @@ struct Binding {
 
 // Error(usage) naming the input, axis and limit when shapes do not fit the plan; Error(model) when
 // the plan contradicts itself under them.
-std::unique_ptr<Binding> bind_shapes(const Manifest& manifest, const Device& device,
+// `device` may be null: launches are then not checked against its limits.
+std::unique_ptr<Binding> bind_shapes(const Manifest& manifest, const Device* device,
                                      std::span<const Dims> input_shapes);
 
 // Replaces the address of buffer argument `use`.

@@ -90,7 +90,7 @@ void Session::bind(std::span<const Dims> input_shapes) {
     binding = std::move(*found);
     bindings_.erase(found);
   } else {
-    binding = bind_shapes(manifest_, *executable_->device, input_shapes);
+    binding = bind_shapes(manifest_, executable_->device.get(), input_shapes);
     if (bindings_.size() >= kCachedBindings) bindings_.erase(bindings_.begin());
   }
   reserve(*binding);

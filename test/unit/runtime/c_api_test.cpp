@@ -80,6 +80,22 @@ TEST_F(CApi, DescribesThePlan) {
   EXPECT_EQ(mcc_dtype_name(static_cast<mcc_dtype>(99)), nullptr);
 }
 
+TEST_F(CApi, ComputesMemoryWithoutADevice) {
+  const int64_t dims[] = {10, 16};
+  mcc_shape shape{2, dims};
+  mcc_memory memory{};
+  char error[200];
+  ASSERT_EQ(mcc_plan_memory(plan_, &shape, 1, &memory, error, sizeof error), MCC_OK) << error;
+  EXPECT_EQ(memory.arena_bytes, 640);
+  EXPECT_EQ(memory.arena_sum_bytes, 640);
+  EXPECT_EQ(memory.weights_bytes, 64);
+  EXPECT_STREQ(error, "");
+  shape.rank = 1;
+  EXPECT_EQ(mcc_plan_memory(plan_, &shape, 1, &memory, error, 20), MCC_ERROR_USAGE);
+  EXPECT_EQ(std::string(error).size(), 19u);
+  EXPECT_EQ(mcc_plan_memory(plan_, &shape, 1, &memory, nullptr, 0), MCC_ERROR_USAGE);
+}
+
 TEST_F(CApi, RunsAtSeveralSizesAndAlignments) {
   mcc_session* s = session();
   for (int64_t rows : {1, 64, 7, 64, 3}) {
