@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "lib/ir/small_float.h"
+#include "lib/ir/low_precision.h"
 #include "lib/support/error.h"
 
 namespace mcc {
@@ -105,7 +105,7 @@ void load_elements(const Tensor& tensor, int64_t first, std::span<double> out) {
     }
   } else if (is_small_float(dtype)) {
     for (size_t i = 0; i < out.size(); ++i) {
-      out[i] = small_float_value(dtype, code_at(tensor, first + static_cast<int64_t>(i)));
+      out[i] = small_float_to_double(dtype, code_at(tensor, first + static_cast<int64_t>(i)));
     }
   } else if (dtype == DType::boolean) {
     const uint8_t* data = tensor.as<uint8_t>() + first;
@@ -172,8 +172,7 @@ void store_elements(Tensor& tensor, int64_t first, std::span<const double> value
     case DType::bf16: {
       uint16_t* data = tensor.mutable_as<uint16_t>() + first;
       for (size_t i = 0; i < values.size(); ++i) {
-        const auto value = static_cast<float>(values[i]);
-        data[i] = dtype == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
+        data[i] = dtype == DType::f16 ? double_to_half(values[i]) : double_to_bfloat16(values[i]);
       }
       return;
     }
@@ -184,7 +183,7 @@ void store_elements(Tensor& tensor, int64_t first, std::span<const double> value
   const int bits = dtype_info(dtype).bits;
   uint8_t* data = tensor.mutable_as<uint8_t>();
   for (size_t i = 0; i < values.size(); ++i) {
-    const uint8_t code = small_float_code(dtype, values[i], saturate);
+    const uint8_t code = double_to_small_float(dtype, values[i], saturate);
     const int64_t index = first + static_cast<int64_t>(i);
     if (bits == 8) {
       data[index] = code;

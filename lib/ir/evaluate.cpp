@@ -225,10 +225,6 @@ std::vector<Tensor> evaluate_node(const Graph& graph, const Node& node,
       continue;
     }
     outputs[i] = Tensor(type.dtype, shape);
-    if (type.dtype == DType::string) {
-      outputs[i].strings =
-          std::make_shared<std::vector<std::string>>(static_cast<size_t>(count_of(shape)));
-    }
   }
   try {
     info.evaluate(node, context, inputs, outputs);

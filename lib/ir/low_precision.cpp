@@ -1,6 +1,8 @@
 // Small floating formats by one parametrised encoder.
 #include "lib/ir/low_precision.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -26,7 +28,7 @@ Format format_of(DType dtype) {
     case DType::bf16: return {8, 7, 127, 3.3895313892515355e38, true, 0x7fc0};
     case DType::f8e4m3fn: return {4, 3, 7, 448.0, false, 0x7f};
     case DType::f8e4m3fnuz: return {4, 3, 8, 240.0, false, 0x80};
-    case DType::f8e5m2: return {5, 2, 15, 57344.0, true, 0x7f};
+    case DType::f8e5m2: return {5, 2, 15, 57344.0, true, 0x7e};
     case DType::f8e5m2fnuz: return {5, 2, 16, 57344.0, false, 0x80};
     case DType::f4e2m1: return {2, 1, 1, 6.0, false, -1};
     default: throw InternalError("not a small floating format");
@@ -39,24 +41,25 @@ bool is_unsigned_zero_format(DType dtype) {
 
 // Magnitude bits of `value` (finite, >= 0), rounded to nearest even; may exceed the largest finite.
 int64_t encode_magnitude(const Format& format, double value) {
-  if (value == 0) return 0;
-  int exponent = 0;
-  std::frexp(value, &exponent);  // value = m * 2^exponent, 0.5 <= m < 1
   const int smallest = 1 - format.bias;
-  const int unbiased = std::max(exponent - 1, smallest);
-  const double scaled = std::ldexp(value, format.mantissa_bits - unbiased);
-  const auto rounded = static_cast<int64_t>(std::nearbyint(scaled));
-  // A subnormal has rounded < 2^mantissa_bits and exponent field 0; carries move into the field.
-  return (static_cast<int64_t>(unbiased - smallest) << format.mantissa_bits) + rounded;
+  if (value < std::ldexp(1.0, smallest)) {
+    // Subnormal: in units of the last place; adding 2^52 rounds. A carry gives the least normal.
+    return static_cast<int64_t>((std::ldexp(value, format.mantissa_bits - smallest) + 0x1p52) -
+                                0x1p52);
+  }
+  // Normal: change the exponent's bias and round the dropped bits; a carry moves into the exponent.
+  const int shift = 52 - format.mantissa_bits;
+  const auto bits = std::bit_cast<int64_t>(value) - (int64_t{1023 - format.bias} << 52);
+  return (bits + ((int64_t{1} << (shift - 1)) - 1) + ((bits >> shift) & 1)) >> shift;
 }
 
 double decode_magnitude(const Format& format, int64_t bits) {
   const int64_t field = bits >> format.mantissa_bits;
-  const int64_t mantissa = bits & ((int64_t{1} << format.mantissa_bits) - 1);
-  const int smallest = 1 - format.bias;
-  if (field == 0) return std::ldexp(static_cast<double>(mantissa), smallest - format.mantissa_bits);
-  const int64_t full = mantissa + (int64_t{1} << format.mantissa_bits);
-  return std::ldexp(static_cast<double>(full), static_cast<int>(field) - format.bias - format.mantissa_bits);
+  if (field == 0) {
+    return std::ldexp(static_cast<double>(bits), 1 - format.bias - format.mantissa_bits);
+  }
+  return std::bit_cast<double>((bits << (52 - format.mantissa_bits)) +
+                               (int64_t{1023 - format.bias} << 52));
 }
 
 uint16_t encode_ieee(DType dtype, double value) {
@@ -106,7 +109,7 @@ double small_float_to_double(DType dtype, uint8_t bits) {
   return negative ? -value : value;
 }
 
-uint8_t double_to_small_float(DType dtype, double value) {
+uint8_t double_to_small_float(DType dtype, double value, bool saturate) {
   const Format format = format_of(dtype);
   const int width = dtype == DType::f4e2m1 ? 4 : 8;
   const int sign = std::signbit(value) ? 1 << (width - 1) : 0;
@@ -116,8 +119,12 @@ uint8_t double_to_small_float(DType dtype, double value) {
     return static_cast<uint8_t>(is_unsigned_zero_format(dtype) ? 0x80 : sign | format.nan_bits);
   }
   const int64_t largest = encode_magnitude(format, format.largest);
-  int64_t bits = std::isinf(value) ? largest : encode_magnitude(format, std::fabs(value));
-  bits = std::min(bits, largest);
+  int64_t bits = std::isinf(value) ? largest + 1 : encode_magnitude(format, std::fabs(value));
+  if (bits > largest) {
+    // largest + 1 is the infinity of f8e5m2 and the NaN of f8e4m3fn.
+    if (!saturate && is_unsigned_zero_format(dtype)) return 0x80;
+    bits = saturate || format.nan_bits < 0 ? largest : largest + 1;
+  }
   if (bits == 0 && is_unsigned_zero_format(dtype)) return 0;
   return static_cast<uint8_t>(sign | static_cast<int>(bits));
 }

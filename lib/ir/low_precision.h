@@ -11,9 +11,10 @@ namespace mcc {
 
 // `dtype` is one of the f8 and f4 formats.
 double small_float_to_double(DType dtype, uint8_t bits);
-// Saturates: values beyond the largest finite one become it; NaN and infinity as the ONNX Cast
-// operator with saturate = 1 defines them per format.
-uint8_t double_to_small_float(DType dtype, double value);
+// Values beyond the largest finite one, infinities included, become it when `saturate` (ONNX Cast's
+// default), else infinity where the format has one and NaN where it does not. f4e2m1 has neither:
+// it always saturates, and NaN becomes 6.
+uint8_t double_to_small_float(DType dtype, double value, bool saturate = true);
 
 uint16_t double_to_half(double value);      // overflows to infinity
 uint16_t double_to_bfloat16(double value);  // overflows to infinity

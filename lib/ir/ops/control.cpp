@@ -126,10 +126,6 @@ Tensor stacked(const std::vector<Tensor>& parts, DType dtype, std::vector<int64_
   if (!parts.empty()) shape = parts[0].shape();
   shape.insert(shape.begin(), static_cast<int64_t>(parts.size()));
   Tensor result(dtype, shape);
-  if (dtype == DType::string) {
-    result.strings =
-        std::make_shared<std::vector<std::string>>(static_cast<size_t>(result.elements()));
-  }
   int64_t at = 0;
   for (const Tensor& part : parts) {
     copy_elements(part, 0, result, at, part.elements());

@@ -186,10 +186,6 @@ void evaluate_unique(const Node& node, const EvaluationContext& context,
     inner = strides_of(shape)[static_cast<size_t>(axis)];
   }
   outputs[0] = Tensor(input.dtype(), shape);
-  if (input.dtype() == DType::string) {
-    outputs[0].strings =
-        std::make_shared<std::vector<std::string>>(static_cast<size_t>(outputs[0].elements()));
-  }
   const int64_t slice_count = static_cast<int64_t>(total);
   const int64_t outer = total == 0 ? 0 : input.elements() / (slice_count * inner);
   for (int64_t o = 0; o < outer; ++o) {
@@ -227,10 +223,6 @@ void evaluate_compress(const Node& node, const EvaluationContext& context,
     inner = strides_of(shape)[static_cast<size_t>(axis)];
   }
   outputs[0] = Tensor(input.dtype(), shape);
-  if (input.dtype() == DType::string) {
-    outputs[0].strings =
-        std::make_shared<std::vector<std::string>>(static_cast<size_t>(outputs[0].elements()));
-  }
   const int64_t outer = size * inner == 0 ? 0 : input.elements() / (size * inner);
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < count; ++i) {
