@@ -98,7 +98,9 @@ std::vector<int32_t> Graph::use_counts() const {
   }
   for (ValueId output : outputs) ++result[static_cast<size_t>(output)];
   for (const Symbol& symbol : symbols) {
-    if (symbol.source.kind == SymbolSource::Kind::value) ++result[static_cast<size_t>(symbol.source.input)];
+    if (symbol.source.kind == SymbolSource::Kind::value && symbol.source.input != kNoValue) {
+      ++result[static_cast<size_t>(symbol.source.input)];
+    }
   }
   return result;
 }

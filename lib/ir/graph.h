@@ -46,7 +46,9 @@ struct Node {
 struct SymbolSource {
   enum class Kind : uint8_t {
     input_dim,  // dimension `axis` of graph input `input`
-    value,      // element `axis` of the integer tensor value `input` (a ValueId), read at run time
+    value,      // element `axis` of the integer tensor value `input` (a ValueId), read at run time.
+                // `input` may be kNoValue for the count of a data-dependent operator that no other
+                // value holds: the operator's result binds it
     expression, // `expression` over earlier symbols
   };
   Kind kind = Kind::input_dim;
