@@ -1,0 +1,67 @@
+// Spellings of types and conversions in generated host code.
+#include "lib/backend/host/host_types.h"
+
+#include "lib/backend/loop_ir.h"
+#include "lib/support/error.h"
+
+namespace mcc::backend {
+
+const char* host_type(DType storage) {
+  switch (storage) {
+    case DType::f64: return "double";
+    case DType::f32: return "float";
+    case DType::f16:
+    case DType::bf16:
+    case DType::u16: return "mcc_u16";
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::u8:
+    case DType::boolean: return "mcc_u8";
+    case DType::i8: return "mcc_i8";
+    case DType::i16: return "mcc_i16";
+    case DType::i32: return "mcc_i32";
+    case DType::u32: return "mcc_u32";
+    case DType::i64: return "mcc_i64";
+    case DType::u64: return "mcc_u64";
+    default:
+      throw ModelError("kernels cannot compute with elements of type " + std::string(dtype_info(storage).name));
+  }
+}
+
+std::string host_vector_type(DType dtype, int lanes) {
+  return "mcc_vector<" + std::string(host_type(dtype)) + ", " + std::to_string(lanes) + ">";
+}
+
+std::string host_splat(const std::string& scalar, DType dtype, int lanes) {
+  return "mcc_splat<" + host_vector_type(dtype, lanes) + ">(" + scalar + ")";
+}
+
+std::string host_from_storage(const std::string& element, DType storage) {
+  if (storage == DType::boolean) return "(" + element + " != 0)";
+  if (compute_type(storage) == storage) return element;
+  return "mcc_" + std::string(dtype_info(storage).name) + "_to_f32(" + element + ")";
+}
+
+std::string host_to_storage(const std::string& value, DType from, DType storage) {
+  if (compute_type(storage) != storage) {
+    const std::string wide = from == DType::f32 ? value : "(float)(" + value + ")";
+    return "mcc_f32_to_" + std::string(dtype_info(storage).name) + "(" + wide + ")";
+  }
+  return from == storage && storage != DType::boolean ? value : host_cast(value, from, storage);
+}
+
+std::string host_cast(const std::string& value, DType from, DType to) {
+  if (from == to) return value;
+  if (to == DType::boolean) return "(" + value + " != 0)";
+  if (compute_type(to) != to) {
+    // A cast to a narrow float rounds to it: values stay in f32 afterwards.
+    return host_from_storage(host_to_storage(value, from, to), to);
+  }
+  const std::string type = host_type(to);
+  if (is_floating(from) && is_integer(to)) return "mcc_truncate<" + type + ">(" + value + ")";
+  return "(" + type + ")(" + value + ")";
+}
+
+}  // namespace mcc::backend
