@@ -145,12 +145,12 @@ void HostPrinter::statement(const Stmt& stmt) {
 void HostPrinter::loop(const Stmt& stmt) {
   if (stmt.tag == LoopTag::unroll) {
     check_internal(stmt.extent.is_constant(), "an unrolled loop with a symbolic extent");
-    for (int64_t i = 0; i < stmt.extent.constant(); ++i) block(Substitution(stmt.variable, i).run(stmt.body));
+    for (int64_t i = 0; i < stmt.extent.constant(); ++i) braced(Substitution(stmt.variable, i).run(stmt.body));
     return;
   }
   if (stmt.tag == LoopTag::vector) return vector_loop(stmt);
   if (stmt.extent.is_constant(1) && stmt.tag == LoopTag::serial) {
-    return block(Substitution(stmt.variable, 0).run(stmt.body));
+    return braced(Substitution(stmt.variable, 0).run(stmt.body));
   }
   const bool parallel = stmt.tag == LoopTag::parallel;
   if (!parallel && stmt.tag != LoopTag::serial) fail("a CUDA loop tag");
@@ -164,6 +164,15 @@ void HostPrinter::loop(const Stmt& stmt) {
   const std::string body = close();
   line("for (long " + stmt.variable + " = " + (parallel ? "mcc_begin" : "0") + "; " + stmt.variable + " < " +
        extent + "; ++" + stmt.variable + ") {");
+  scopes_.back().text += body;
+  line("}");
+}
+
+void HostPrinter::braced(const Block& statements) {
+  open(false);
+  block(statements);
+  const std::string body = close();
+  line("{");
   scopes_.back().text += body;
   line("}");
 }

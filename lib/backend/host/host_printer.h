@@ -46,6 +46,7 @@ class HostPrinter {
   void block(const Block& statements);
   void statement(const Stmt& stmt);
   void loop(const Stmt& stmt);
+  void braced(const Block& statements);
   void vector_loop(const Stmt& stmt);
   void vector_body(const Stmt& stmt, const std::string& start);
   void conditional(const Stmt& stmt);
