@@ -207,7 +207,7 @@ void HostPrinter::vector_loop(const Stmt& stmt) {
   const std::string extent = index_text(stmt.extent);
   const Range range = bounds(stmt.extent, kernel_.ranges);
   const bool exact = exact_division(stmt.extent, Expr(static_cast<int64_t>(stmt.lanes))).has_value();
-  const std::string at = "v" + std::to_string(next_++);
+  const std::string at = "v_" + std::to_string(next_++);
   line("long " + at + " = 0;");
   if (range.high >= stmt.lanes) {
     open(range.low < stmt.lanes);
@@ -252,8 +252,9 @@ void HostPrinter::conditional(const Stmt& stmt) {
 
 void HostPrinter::define(const Stmt& stmt) {
   if (stmt.lanes > 1) {
+    const Value initial = value(stmt.value);
     line(host_vector_type(stmt.dtype, stmt.lanes) + " " + stmt.name + " = " +
-         host_splat(scalar_value(stmt.value), stmt.dtype, stmt.lanes) + ";");
+         (initial.vector ? initial.text : host_splat(initial.text, stmt.dtype, stmt.lanes)) + ";");
   } else {
     line(std::string(host_type(stmt.dtype)) + " " + stmt.name + " = " + scalar_value(stmt.value) + ";");
   }
@@ -328,7 +329,7 @@ void HostPrinter::store(const Stmt& stmt) {
     // Lane by lane; a value that is a vector already is taken apart.
     std::string prepared;
     if (is_vectorizable(*stmt.value) && varies(*stmt.value)) prepared = vector_value(stmt.value);
-    const std::string lane = "l" + std::to_string(next_++);
+    const std::string lane = "l_" + std::to_string(next_++);
     const std::string saved = renamed_.at(vector_variable_);
     line("for (long " + lane + " = 0; " + lane + " < " + std::to_string(lanes_) + "; ++" + lane + ") {");
     open(true);

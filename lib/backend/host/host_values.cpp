@@ -9,7 +9,7 @@
 
 namespace mcc::backend {
 
-std::string HostPrinter::temporary() { return "t" + std::to_string(next_++); }
+std::string HostPrinter::temporary() { return "t_" + std::to_string(next_++); }
 
 std::string HostPrinter::vector_type(bool mask) const {
   // The unaligned form of the f32 vector has the suffix _u (see the unit's preamble).
@@ -224,7 +224,7 @@ HostPrinter::Value HostPrinter::compute_lanes(const ScalarPtr& scalar, size_t sc
   }
   const bool mask = scalar->dtype == DType::boolean;
   const std::string name = temporary();
-  const std::string lane = "l" + std::to_string(next_++);
+  const std::string lane = "l_" + std::to_string(next_++);
   const std::string saved = renamed_.at(vector_variable_);
   open(true);
   mode_ = Lanes::single;

@@ -100,10 +100,10 @@ void evaluate_gather_nd(const Node& node, const EvaluationContext&, std::span<co
 }
 
 const OpInfo kRows[] = {
-    {Op::gather, "gather", 2, 2, 1, 0, infer_gather, evaluate_gather},
-    {Op::gather_elements, "gather_elements", 2, 2, 1, 0, infer_gather_elements,
+    {Op::gather, "gather", 2, 2, 1, kIndexed, infer_gather, evaluate_gather},
+    {Op::gather_elements, "gather_elements", 2, 2, 1, kIndexed, infer_gather_elements,
      evaluate_gather_elements},
-    {Op::gather_nd, "gather_nd", 2, 2, 1, 0, infer_gather_nd, evaluate_gather_nd},
+    {Op::gather_nd, "gather_nd", 2, 2, 1, kIndexed, infer_gather_nd, evaluate_gather_nd},
 };
 
 }  // namespace
