@@ -1,73 +1,17 @@
 // Statements of host kernels.
 #include "lib/backend/host/host_printer.h"
 
-#include "lib/backend/host/host_types.h"
 #include "lib/backend/lowering.h"
+#include "lib/backend/printer/source_types.h"
 #include "lib/support/error.h"
 
 namespace mcc::backend {
-namespace {
-
-void collect_written(const Block& block, std::set<std::string>& written) {
-  for (const StmtPtr& stmt : block) {
-    if (stmt->kind == StmtKind::store) {
-      written.insert(stmt->memory.empty() ? "b" + std::to_string(stmt->buffer) : stmt->memory);
-    }
-    collect_written(stmt->body, written);
-    collect_written(stmt->otherwise, written);
-  }
-}
-
-// Replaces a loop variable by a constant throughout a statement tree.
-class Substitution {
- public:
-  Substitution(const std::string& variable, int64_t value) : replacements_{{variable, Expr(value)}} {}
-
-  Block run(const Block& block) {
-    Block result;
-    for (const StmtPtr& stmt : block) {
-      auto copy = std::make_shared<Stmt>(*stmt);
-      copy->index = replace(stmt->index);
-      copy->extent = replace(stmt->extent);
-      for (Expr& condition : copy->guard) condition = replace(condition);
-      if (stmt->value) copy->value = scalar(stmt->value);
-      copy->body = run(stmt->body);
-      copy->otherwise = run(stmt->otherwise);
-      result.push_back(std::move(copy));
-    }
-    return result;
-  }
-
- private:
-  Expr replace(const Expr& expr) const { return expr.substitute(replacements_); }
-
-  ScalarPtr scalar(const ScalarPtr& original) {
-    auto [found, fresh] = done_.emplace(original.get(), original);
-    if (!fresh) return found->second;
-    auto copy = std::make_shared<Scalar>(*original);
-    copy->index = replace(original->index);
-    for (Expr& condition : copy->guard) condition = replace(condition);
-    for (ScalarPtr& operand : copy->operands) operand = scalar(operand);
-    done_[original.get()] = copy;
-    return copy;
-  }
-
-  std::map<std::string, Expr, std::less<>> replacements_;
-  std::map<const Scalar*, ScalarPtr> done_;
-};
-
-}  // namespace
-
-HostPrinter::HostPrinter(const LoopKernel& kernel, const Target& target)
-    : kernel_(kernel), target_(target) {
-  collect_written(kernel.body, written_);
-}
 
 std::string HostPrinter::run() {
   scopes_.emplace_back();
   for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
     const KernelBuffer& buffer = kernel_.buffers[i];
-    const std::string type = host_type(buffer.dtype);
+    const std::string type = source_type(buffer.dtype);
     const std::string qualifier = buffer.output ? "" : "const ";
     line(qualifier + type + "* const b" + std::to_string(i) + " = (" + qualifier + type +
          "*)mcc_buffers[" + std::to_string(i) + "];");
@@ -85,96 +29,32 @@ std::string HostPrinter::run() {
   return text + "}\n";
 }
 
-void HostPrinter::fail(const char* what) const {
-  throw InternalError(std::string("host printer: ") + what + " in kernel " + kernel_.name);
-}
-
-void HostPrinter::line_in(size_t scope, const std::string& text) {
-  scopes_[scope].text.append(2 * (scope + 1), ' ').append(text).append("\n");
-}
-
-void HostPrinter::open(bool barrier) {
-  scopes_.emplace_back();
-  scopes_.back().barrier = barrier;
-}
-
-std::string HostPrinter::close() {
-  std::string text = std::move(scopes_.back().text);
-  scopes_.pop_back();
-  for (auto it = registers_.begin(); it != registers_.end();) {
-    it = it->second.scope >= scopes_.size() ? registers_.erase(it) : std::next(it);
+void HostPrinter::allocate(const Stmt& stmt) {
+  const std::string type = source_type(stmt.dtype);
+  if (stmt.space == MemorySpace::scratch) {
+    // `index` is the allocation's byte offset into the scratch memory.
+    line(type + "* const " + stmt.name + " = (" + type + "*)((char*)mcc_scratch + " + index_text(stmt.index) + ");");
+  } else {
+    line("alignas(64) " + type + " " + stmt.name + "[" + std::to_string(stmt.elements) + "];");
   }
-  return text;
 }
 
-void HostPrinter::block(const Block& statements) {
-  for (const StmtPtr& stmt : statements) statement(*stmt);
-}
-
-void HostPrinter::statement(const Stmt& stmt) {
-  switch (stmt.kind) {
-    case StmtKind::loop: return loop(stmt);
-    case StmtKind::let:
-      line("const long " + stmt.variable + " = " + scalar_value(stmt.value) + ";");
-      scopes_.back().defined.insert(stmt.variable);
-      return;
-    case StmtKind::define: return define(stmt);
-    case StmtKind::assign: return assign(stmt);
-    case StmtKind::store: return store(stmt);
-    case StmtKind::condition: return conditional(stmt);
-    case StmtKind::allocate: {
-      memories_[stmt.name] = stmt.dtype;
-      const std::string type = host_type(stmt.dtype);
-      if (stmt.space == MemorySpace::scratch) {
-        // `index` is the allocation's byte offset into the scratch memory.
-        line(type + "* const " + stmt.name + " = (" + type + "*)((char*)mcc_scratch + " +
-             index_text(stmt.index) + ");");
-      } else {
-        line("alignas(64) " + type + " " + stmt.name + "[" + std::to_string(stmt.elements) + "];");
-      }
-      return;
-    }
-    case StmtKind::lanes_reduce: return fold_lanes(stmt);
-    case StmtKind::barrier: return;
-    case StmtKind::comment: return line("// " + stmt.name);
-    case StmtKind::warp_reduce:
-    case StmtKind::block_reduce: fail("a CUDA collective");
-  }
+void HostPrinter::collective(const Stmt& stmt) {
+  if (stmt.kind == StmtKind::lanes_reduce) return fold_lanes(stmt);
+  if (stmt.kind != StmtKind::barrier) fail("a CUDA collective");
 }
 
 void HostPrinter::loop(const Stmt& stmt) {
-  if (stmt.tag == LoopTag::unroll) {
-    check_internal(stmt.extent.is_constant(), "an unrolled loop with a symbolic extent");
-    for (int64_t i = 0; i < stmt.extent.constant(); ++i) braced(Substitution(stmt.variable, i).run(stmt.body));
-    return;
+  switch (stmt.tag) {
+    case LoopTag::unroll: return unrolled_loop(stmt);
+    case LoopTag::vector: return vector_loop(stmt);
+    case LoopTag::serial:
+      if (stmt.extent.is_constant(1)) return braced(substitute_variable(stmt.body, stmt.variable, 0));
+      return serial_loop(stmt, "0", index_text(stmt.extent), bounds(stmt.extent, kernel_.ranges).low >= 1);
+    // The runtime never calls a kernel with an empty range.
+    case LoopTag::parallel: return serial_loop(stmt, "mcc_begin", "mcc_end", true);
+    default: fail("a CUDA loop tag");
   }
-  if (stmt.tag == LoopTag::vector) return vector_loop(stmt);
-  if (stmt.extent.is_constant(1) && stmt.tag == LoopTag::serial) {
-    return braced(Substitution(stmt.variable, 0).run(stmt.body));
-  }
-  const bool parallel = stmt.tag == LoopTag::parallel;
-  if (!parallel && stmt.tag != LoopTag::serial) fail("a CUDA loop tag");
-  const std::string extent = parallel ? "mcc_end" : index_text(stmt.extent);
-  // What does not change may be computed before the loop only if the loop surely runs: it may read
-  // memory that exists only then. The runtime never calls a kernel with an empty range.
-  const bool surely_runs = parallel || bounds(stmt.extent, kernel_.ranges).low >= 1;
-  open(!surely_runs);
-  scopes_.back().defined.insert(stmt.variable);
-  block(stmt.body);
-  const std::string body = close();
-  line("for (long " + stmt.variable + " = " + (parallel ? "mcc_begin" : "0") + "; " + stmt.variable + " < " +
-       extent + "; ++" + stmt.variable + ") {");
-  scopes_.back().text += body;
-  line("}");
-}
-
-void HostPrinter::braced(const Block& statements) {
-  open(false);
-  block(statements);
-  const std::string body = close();
-  line("{");
-  scopes_.back().text += body;
-  line("}");
 }
 
 void HostPrinter::vector_body(const Stmt& stmt, const std::string& start) {
@@ -230,74 +110,18 @@ void HostPrinter::vector_loop(const Stmt& stmt) {
   line("}");
 }
 
-void HostPrinter::conditional(const Stmt& stmt) {
-  for (const Expr& condition : stmt.guard) {
-    if (mode_ == Lanes::vector && varies(condition)) fail("a statement guard that differs between lanes");
-    ensure_indirect(condition);
-  }
-  line("if (" + guard_text(stmt.guard) + ") {");
-  open(true);
-  block(stmt.body);
-  scopes_[scopes_.size() - 2].text += scopes_.back().text;
-  close();
-  if (!stmt.otherwise.empty()) {
-    line("} else {");
-    open(true);
-    block(stmt.otherwise);
-    scopes_[scopes_.size() - 2].text += scopes_.back().text;
-    close();
-  }
-  line("}");
-}
-
-void HostPrinter::define(const Stmt& stmt) {
-  if (stmt.lanes > 1) {
-    const Value initial = value(stmt.value);
-    line(host_vector_type(stmt.dtype, stmt.lanes) + " " + stmt.name + " = " +
-         (initial.vector ? initial.text : host_splat(initial.text, stmt.dtype, stmt.lanes)) + ";");
-  } else {
-    line(std::string(host_type(stmt.dtype)) + " " + stmt.name + " = " + scalar_value(stmt.value) + ";");
-  }
-  registers_[stmt.name] = {stmt.dtype, stmt.lanes, scopes_.size() - 1};
-}
-
-void HostPrinter::assign(const Stmt& stmt) {
-  auto found = registers_.find(stmt.name);
-  if (found == registers_.end()) fail("an assignment to an unknown register");
-  ScalarPtr value = stmt.value;
-  if (!stmt.accumulate.empty()) {
-    value = apply(stmt.accumulate, {register_value(stmt.name, stmt.dtype), value});
-  }
-  const bool vector_register = found->second.lanes > 1;
-  if (vector_register && mode_ == Lanes::vector) {
-    line(stmt.name + " = " + vector_value(value) + ";");
-  } else if (vector_register) {
-    // The scalar tail of a vector loop accumulates into the first lane.
-    line(stmt.name + "[0] = " + scalar_value(value) + ";");
-  } else {
-    line(stmt.name + " = " + scalar_value(value) + ";");
-  }
-  // What was computed from the register's old value is stale.
-  for (Scope& scope : scopes_) {
-    std::erase_if(scope.values, [&](const auto& entry) {
-      const Scalar* scalar = entry.first;
-      return scalar->kind == ScalarKind::variable && scalar->memory == stmt.name;
-    });
-  }
-}
-
 void HostPrinter::fold_lanes(const Stmt& stmt) {
   auto found = registers_.find(stmt.name);
   if (found == registers_.end()) fail("a fold of an unknown register");
   const Register source = found->second;
   if (source.lanes == 1) {
-    line(std::string(host_type(source.dtype)) + " " + stmt.target + " = " + stmt.name + ";");
+    line(std::string(source_type(source.dtype)) + " " + stmt.target + " = " + stmt.name + ";");
   } else {
     // Halves are folded together: a tree, which is both quicker and more accurate than a chain.
     const std::string array = temporary();
-    const std::string type = host_type(source.dtype);
+    const std::string type = source_type(source.dtype);
     line("alignas(64) " + type + " " + array + "[" + std::to_string(source.lanes) + "];");
-    line("*(" + host_vector_type(source.dtype, source.lanes) + "*)" + array + " = " + stmt.name + ";");
+    line("*(" + source_vector_type(source.dtype, source.lanes) + "*)" + array + " = " + stmt.name + ";");
     for (int half = source.lanes / 2; half >= 1; half /= 2) {
       Scalar sample;
       sample.kind = ScalarKind::apply;
@@ -345,19 +169,12 @@ void HostPrinter::store(const Stmt& stmt) {
     line("}");
     return;
   }
-  ScalarPtr value = stmt.value;
-  const std::string target = memory + "[" + index_text(stmt.index) + "]";
-  if (accumulates) {
-    value = apply(stmt.accumulate,
-                  {stmt.memory.empty() ? load(stmt.buffer, stmt.dtype, stmt.index)
-                                       : load_memory(stmt.memory, stmt.dtype, stmt.index),
-                   value});
-  }
-  line(target + " = " + host_to_storage(scalar_value(value), value->dtype, stmt.dtype) + ";");
+  KernelPrinter::store(stmt);
 }
 
-std::string print_host(const LoopKernel& kernel, const Target& target) {
-  return HostPrinter(kernel, target).run();
+std::string print_host(const LoopKernel& kernel, const Target&) {
+  return HostPrinter(kernel).run();
 }
+
 
 }  // namespace mcc::backend

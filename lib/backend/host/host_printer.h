@@ -1,108 +1,23 @@
 // Prints a loop kernel as a C++ function for the host, with GCC vector extensions.
-//
-// How values are written: every shared scalar becomes one temporary, emitted in the outermost scope
-// where all that it depends on is known (loop-invariant code motion), but never above a guard or a
-// loop that may not run, because it could then read outside a buffer. Inside a vector loop a value
-// is a vector (f32 lanes, or i32 lane masks for bool), a uniform scalar, or, where neither is
-// possible (gathers, other types, guards that differ between lanes), computed lane by lane.
 #pragma once
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "lib/backend/loop_ir.h"
-#include "lib/backend/target.h"
+#include "lib/backend/printer/kernel_printer.h"
 
 namespace mcc::backend {
 
-class HostPrinter {
+class HostPrinter : public KernelPrinter {
  public:
-  HostPrinter(const LoopKernel& kernel, const Target& target);
-  std::string run();
+  explicit HostPrinter(const LoopKernel& kernel) : KernelPrinter(kernel, "long", "L") {}
+  std::string run() override;
 
  private:
-  struct Value {
-    std::string text;
-    bool vector = false;
-  };
-  enum class Lanes : uint8_t { none, vector, single };
-  // A brace level of the output.
-  struct Scope {
-    std::string text;
-    std::map<const Scalar*, Value> values;
-    std::set<std::string> defined;  // loop variables, lets, indirect symbols, registers
-    bool barrier = false;           // values may not move above it
-  };
-  struct Register {
-    DType dtype = DType::f32;
-    int lanes = 1;
-    size_t scope = 0;
-  };
-
-  // Statements (host_printer.cpp)
-  void block(const Block& statements);
-  void statement(const Stmt& stmt);
-  void loop(const Stmt& stmt);
-  void braced(const Block& statements);
+  void loop(const Stmt& stmt) override;
+  void store(const Stmt& stmt) override;
+  void allocate(const Stmt& stmt) override;
+  void collective(const Stmt& stmt) override;
   void vector_loop(const Stmt& stmt);
   void vector_body(const Stmt& stmt, const std::string& start);
-  void conditional(const Stmt& stmt);
-  void store(const Stmt& stmt);
-  void assign(const Stmt& stmt);
-  void define(const Stmt& stmt);
   void fold_lanes(const Stmt& stmt);
-
-  // Values (host_values.cpp)
-  Value value(const ScalarPtr& scalar);
-  std::string scalar_value(const ScalarPtr& scalar) { return value(scalar).text; }
-  std::string vector_value(const ScalarPtr& scalar);
-  Value compute(const ScalarPtr& scalar, size_t scope);
-  Value compute_uniform(const Scalar& scalar, size_t scope);
-  Value compute_vector(const Scalar& scalar, size_t scope);
-  Value compute_lanes(const ScalarPtr& scalar, size_t scope);
-  Value compute_guarded(const Scalar& scalar, size_t scope);
-  std::string apply_text(const Scalar& scalar, const std::vector<Value>& operands, bool vector) const;
-  std::string load_text(const Scalar& scalar);
-  std::string literal_text(const Scalar& scalar) const;
-  bool varies(const Scalar& scalar);
-  bool varies(const Expr& expr);
-  bool is_vectorizable(const Scalar& scalar);
-  size_t home_scope(const Scalar& scalar);
-  size_t home_scope(const Expr& expr);
-  const Value* find_value(const Scalar* scalar) const;
-  void ensure_indirect(const Expr& expr);
-
-  // Text
-  std::string index_text(const Expr& expr);
-  std::string guard_text(const Guard& guard);
-  std::string atom_text(const Atom& atom);
-  std::string memory_text(int buffer, const std::string& memory) const;
-  DType memory_dtype(int buffer, const std::string& memory, DType fallback) const;
-  std::string vector_type(bool mask = false) const;
-  std::string splat(const Value& value, DType dtype) const;
-  std::string temporary();
-  void line(const std::string& text) { line_in(scopes_.size() - 1, text); }
-  void line_in(size_t scope, const std::string& text);
-  void open(bool barrier);
-  std::string close();
-  [[noreturn]] void fail(const char* what) const;
-
-  const LoopKernel& kernel_;
-  const Target& target_;
-  std::vector<Scope> scopes_;
-  std::map<std::string, Register> registers_;
-  std::map<std::string, DType> memories_;
-  std::map<std::string, std::string> renamed_;  // loop variables under another text
-  std::set<std::string> written_;               // memories and parameters that the kernel stores to
-  std::map<const Scalar*, bool> varies_;        // within the current vector loop
-  std::string vector_variable_;
-  int lanes_ = 1;
-  Lanes mode_ = Lanes::none;
-  std::string lane_;  // Lanes::single: the lane's variable
-  int next_ = 0;
 };
 
 }  // namespace mcc::backend

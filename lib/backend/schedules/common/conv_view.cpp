@@ -1,6 +1,8 @@
 // The canonical view of a convolution.
 #include "lib/backend/schedules/common/conv_view.h"
 
+#include "lib/backend/schedules/common/contraction_view.h"
+
 namespace mcc::backend {
 
 ConvView::ConvView(const Graph& body, const Node& conv)
@@ -84,6 +86,13 @@ std::vector<int64_t> ConvView::depth_axes() const {
   for (size_t axis = 0; axis < window.size(); ++axis) axes.push_back(static_cast<int64_t>(2 + axis));
   axes.push_back(1);
   return axes;
+}
+
+int request_conv_panels(GroupLowering& lowering, const ConvView& view) {
+  const Graph& body = lowering.body();
+  const bool real = body.dtype(view.input) == DType::f32 && body.dtype(view.weight) == DType::f32;
+  if (!real || !view.channels_last || (view.groups != 1 && !view.depthwise())) return -1;
+  return request_panels(lowering, view.weight, {}, view.depth_axes(), {0}, kPanelWidth);
 }
 
 }  // namespace mcc::backend

@@ -33,6 +33,11 @@ struct ConvView {
   Guard inside(const Indices& positions, const Ranges& ranges) const;
   // Axes of the weight [OC, IC/groups, spatial...] as [spatial..., IC] (depth) and [OC] (columns).
   std::vector<int64_t> depth_axes() const;
+  bool depthwise() const { return in_channels == 1 && out_channels == 1 && groups > 1; }
 };
+
+// Asks for the weight in panels [OC/64][taps * IC][64] where the kernels of all targets read it that
+// way: f32, channels last, dense or depthwise. Returns its parameter or -1.
+int request_conv_panels(GroupLowering& lowering, const ConvView& view);
 
 }  // namespace mcc::backend

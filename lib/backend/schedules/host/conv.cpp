@@ -24,15 +24,10 @@ class Convolution {
         view_(lowering_.body(), node_), shape_(tile_shape(target)) {}
 
   LoopKernel run() {
-    const Graph& body = lowering_.body();
-    const bool real = body.dtype(view_.input) == DType::f32 && body.dtype(view_.weight) == DType::f32;
-    const bool depthwise = view_.in_channels == 1 && view_.out_channels == 1 && view_.groups > 1;
-    if (real && view_.channels_last && (view_.groups == 1 || depthwise)) {
-      parameter_ = request_panels(lowering_, view_.weight, {}, view_.depth_axes(), {0}, kPanelWidth);
-    }
+    parameter_ = request_conv_panels(lowering_, view_);
     if (parameter_ < 0) {
       plain();
-    } else if (depthwise) {
+    } else if (view_.depthwise()) {
       channelwise();
     } else if (is_pointwise()) {
       pointwise();

@@ -1,12 +1,12 @@
-// Spellings of types and conversions in generated host code.
-#include "lib/backend/host/host_types.h"
+// Spellings of types and conversions in generated code.
+#include "lib/backend/printer/source_types.h"
 
 #include "lib/backend/loop_ir.h"
 #include "lib/support/error.h"
 
 namespace mcc::backend {
 
-const char* host_type(DType storage) {
+const char* source_type(DType storage) {
   switch (storage) {
     case DType::f64: return "double";
     case DType::f32: return "float";
@@ -30,36 +30,36 @@ const char* host_type(DType storage) {
   }
 }
 
-std::string host_vector_type(DType dtype, int lanes) {
-  return "mcc_vector<" + std::string(host_type(dtype)) + ", " + std::to_string(lanes) + ">";
+std::string source_vector_type(DType dtype, int lanes) {
+  return "mcc_vector<" + std::string(source_type(dtype)) + ", " + std::to_string(lanes) + ">";
 }
 
-std::string host_splat(const std::string& scalar, DType dtype, int lanes) {
-  return "mcc_splat<" + host_vector_type(dtype, lanes) + ">(" + scalar + ")";
+std::string source_splat(const std::string& scalar, DType dtype, int lanes) {
+  return "mcc_splat<" + source_vector_type(dtype, lanes) + ">(" + scalar + ")";
 }
 
-std::string host_from_storage(const std::string& element, DType storage) {
+std::string source_from_storage(const std::string& element, DType storage) {
   if (storage == DType::boolean) return "(" + element + " != 0)";
   if (compute_type(storage) == storage) return element;
   return "mcc_" + std::string(dtype_info(storage).name) + "_to_f32(" + element + ")";
 }
 
-std::string host_to_storage(const std::string& value, DType from, DType storage) {
+std::string source_to_storage(const std::string& value, DType from, DType storage) {
   if (compute_type(storage) != storage) {
     const std::string wide = from == DType::f32 ? value : "(float)(" + value + ")";
     return "mcc_f32_to_" + std::string(dtype_info(storage).name) + "(" + wide + ")";
   }
-  return from == storage && storage != DType::boolean ? value : host_cast(value, from, storage);
+  return from == storage && storage != DType::boolean ? value : source_cast(value, from, storage);
 }
 
-std::string host_cast(const std::string& value, DType from, DType to) {
+std::string source_cast(const std::string& value, DType from, DType to) {
   if (from == to) return value;
   if (to == DType::boolean) return "(" + value + " != 0)";
   if (compute_type(to) != to) {
     // A cast to a narrow float rounds to it: values stay in f32 afterwards.
-    return host_from_storage(host_to_storage(value, from, to), to);
+    return source_from_storage(source_to_storage(value, from, to), to);
   }
-  const std::string type = host_type(to);
+  const std::string type = source_type(to);
   if (is_floating(from) && is_integer(to)) return "mcc_truncate<" + type + ">(" + value + ")";
   return "(" + type + ")(" + value + ")";
 }

@@ -1,28 +1,28 @@
-// Values of host kernels: temporaries, vectors, lanes, index text.
+// Values of kernels: temporaries, vectors, lanes, index text.
 #include <cmath>
 #include <cstdio>
 
-#include "lib/backend/host/host_printer.h"
-#include "lib/backend/host/host_types.h"
+#include "lib/backend/printer/kernel_printer.h"
+#include "lib/backend/printer/source_types.h"
 #include "lib/ir/scalar_function.h"
 #include "lib/support/error.h"
 
 namespace mcc::backend {
 
-std::string HostPrinter::temporary() { return "t_" + std::to_string(next_++); }
+std::string KernelPrinter::temporary() { return "t_" + std::to_string(next_++); }
 
-std::string HostPrinter::vector_type(bool mask) const {
+std::string KernelPrinter::vector_type(bool mask) const {
   // The unaligned form of the f32 vector has the suffix _u (see the unit's preamble).
   return (mask ? "mcc_m32x" : "mcc_f32x") + std::to_string(lanes_);
 }
 
-std::string HostPrinter::splat(const Value& value, DType dtype) const {
+std::string KernelPrinter::splat(const Value& value, DType dtype) const {
   if (value.vector) return value.text;
   if (dtype == DType::boolean) return "(" + vector_type(true) + "{} - (mcc_i32)(" + value.text + "))";
   return "(" + vector_type() + "{} + " + value.text + ")";
 }
 
-const HostPrinter::Value* HostPrinter::find_value(const Scalar* scalar) const {
+const KernelPrinter::Value* KernelPrinter::find_value(const Scalar* scalar) const {
   for (size_t i = scopes_.size(); i-- > 0;) {
     auto found = scopes_[i].values.find(scalar);
     if (found != scopes_[i].values.end()) return &found->second;
@@ -31,7 +31,7 @@ const HostPrinter::Value* HostPrinter::find_value(const Scalar* scalar) const {
 }
 
 // Whether an index differs between the lanes of the current vector loop.
-bool HostPrinter::varies(const Expr& expr) {
+bool KernelPrinter::varies(const Expr& expr) {
   if (vector_variable_.empty()) return false;
   for (const std::string& symbol : expr.symbols()) {
     if (symbol == vector_variable_) return true;
@@ -41,7 +41,7 @@ bool HostPrinter::varies(const Expr& expr) {
   return false;
 }
 
-bool HostPrinter::varies(const Scalar& scalar) {
+bool KernelPrinter::varies(const Scalar& scalar) {
   if (vector_variable_.empty()) return false;
   auto known = varies_.find(&scalar);
   if (known != varies_.end()) return known->second;
@@ -68,7 +68,7 @@ bool HostPrinter::varies(const Scalar& scalar) {
 }
 
 // Whether a value that varies can be computed as a vector from vector operands.
-bool HostPrinter::is_vectorizable(const Scalar& scalar) {
+bool KernelPrinter::is_vectorizable(const Scalar& scalar) {
   switch (scalar.kind) {
     case ScalarKind::variable: return true;
     case ScalarKind::load: {
@@ -95,7 +95,7 @@ bool HostPrinter::is_vectorizable(const Scalar& scalar) {
 }
 
 // The innermost scope that an expression depends on.
-size_t HostPrinter::home_scope(const Expr& expr) {
+size_t KernelPrinter::home_scope(const Expr& expr) {
   size_t home = 0;
   for (const std::string& symbol : expr.symbols()) {
     size_t scope = scopes_.size();
@@ -112,7 +112,7 @@ size_t HostPrinter::home_scope(const Expr& expr) {
   return home;
 }
 
-size_t HostPrinter::home_scope(const Scalar& scalar) {
+size_t KernelPrinter::home_scope(const Scalar& scalar) {
   size_t home = 0;
   switch (scalar.kind) {
     case ScalarKind::literal: return 0;
@@ -134,7 +134,7 @@ size_t HostPrinter::home_scope(const Scalar& scalar) {
   return home;
 }
 
-HostPrinter::Value HostPrinter::value(const ScalarPtr& scalar) {
+KernelPrinter::Value KernelPrinter::value(const ScalarPtr& scalar) {
   if (scalar->kind == ScalarKind::literal) return {literal_text(*scalar), false};
   if (scalar->kind == ScalarKind::variable) {
     auto found = registers_.find(scalar->memory);
@@ -163,21 +163,21 @@ HostPrinter::Value HostPrinter::value(const ScalarPtr& scalar) {
   return result;
 }
 
-std::string HostPrinter::vector_value(const ScalarPtr& scalar) { return splat(value(scalar), scalar->dtype); }
+std::string KernelPrinter::vector_value(const ScalarPtr& scalar) { return splat(value(scalar), scalar->dtype); }
 
-HostPrinter::Value HostPrinter::compute(const ScalarPtr& scalar, size_t scope) {
+KernelPrinter::Value KernelPrinter::compute(const ScalarPtr& scalar, size_t scope) {
   if (mode_ == Lanes::vector && varies(*scalar)) {
     return is_vectorizable(*scalar) ? compute_vector(*scalar, scope) : compute_lanes(scalar, scope);
   }
   return compute_uniform(*scalar, scope);
 }
 
-HostPrinter::Value HostPrinter::compute_uniform(const Scalar& scalar, size_t scope) {
+KernelPrinter::Value KernelPrinter::compute_uniform(const Scalar& scalar, size_t scope) {
   std::string text;
   switch (scalar.kind) {
     case ScalarKind::index:
       ensure_indirect(scalar.index);
-      text = host_cast(index_text(scalar.index), DType::i64, scalar.dtype);
+      text = source_cast(index_text(scalar.index), DType::i64, scalar.dtype);
       break;
     case ScalarKind::load: text = load_text(scalar); break;
     case ScalarKind::guarded: return compute_guarded(scalar, scope);
@@ -190,12 +190,12 @@ HostPrinter::Value HostPrinter::compute_uniform(const Scalar& scalar, size_t sco
     default: fail("a value of unknown kind");
   }
   const std::string name = temporary();
-  const std::string type = scalar.dtype == DType::boolean ? "bool" : host_type(scalar.dtype);
+  const std::string type = scalar.dtype == DType::boolean ? "bool" : source_type(scalar.dtype);
   line_in(scope, "const " + type + " " + name + " = " + text + ";");
   return {name, false};
 }
 
-HostPrinter::Value HostPrinter::compute_vector(const Scalar& scalar, size_t scope) {
+KernelPrinter::Value KernelPrinter::compute_vector(const Scalar& scalar, size_t scope) {
   std::string text;
   if (scalar.kind == ScalarKind::load) {
     ensure_indirect(scalar.index);
@@ -218,7 +218,7 @@ HostPrinter::Value HostPrinter::compute_vector(const Scalar& scalar, size_t scop
   return {name, true};
 }
 
-HostPrinter::Value HostPrinter::compute_lanes(const ScalarPtr& scalar, size_t scope) {
+KernelPrinter::Value KernelPrinter::compute_lanes(const ScalarPtr& scalar, size_t scope) {
   if (scalar->dtype != DType::f32 && scalar->dtype != DType::boolean) {
     fail("a vector of another type than f32");
   }
@@ -237,17 +237,17 @@ HostPrinter::Value HostPrinter::compute_lanes(const ScalarPtr& scalar, size_t sc
   const std::string body = scopes_.back().text;
   close();
   line_in(scope, vector_type(mask) + " " + name + ";");
-  line_in(scope, "for (long " + lane + " = 0; " + lane + " < " + std::to_string(lanes_) + "; ++" + lane + ") {");
+  line_in(scope, "for (" + index_type_ + " " + lane + " = 0; " + lane + " < " + std::to_string(lanes_) + "; ++" + lane + ") {");
   scopes_[scope].text += body;
   line_in(scope, "}");
   return {name, true};
 }
 
-HostPrinter::Value HostPrinter::compute_guarded(const Scalar& scalar, size_t scope) {
+KernelPrinter::Value KernelPrinter::compute_guarded(const Scalar& scalar, size_t scope) {
   const bool vector = mode_ == Lanes::vector && varies(scalar);
   for (const Expr& condition : scalar.guard) ensure_indirect(condition);
   const std::string name = temporary();
-  const std::string type = vector ? vector_type() : scalar.dtype == DType::boolean ? "bool" : host_type(scalar.dtype);
+  const std::string type = vector ? vector_type() : scalar.dtype == DType::boolean ? "bool" : source_type(scalar.dtype);
   std::string text[2];
   for (size_t side = 0; side < 2; ++side) {
     open(true);
@@ -265,9 +265,9 @@ HostPrinter::Value HostPrinter::compute_guarded(const Scalar& scalar, size_t sco
   return {name, vector};
 }
 
-std::string HostPrinter::apply_text(const Scalar& scalar, const std::vector<Value>& operands, bool vector) const {
+std::string KernelPrinter::apply_text(const Scalar& scalar, const std::vector<Value>& operands, bool vector) const {
   if (scalar.function == "cast") {
-    return host_cast(operands[0].text, scalar.operands[0]->dtype, static_cast<DType>(scalar.integer));
+    return source_cast(operands[0].text, scalar.operands[0]->dtype, static_cast<DType>(scalar.integer));
   }
   const ScalarFunction* function = find_scalar_function(scalar.function);
   if (function == nullptr) fail("an unknown scalar function");
@@ -287,20 +287,20 @@ std::string HostPrinter::apply_text(const Scalar& scalar, const std::vector<Valu
     } else if (vector) {
       text += vector_type(operand_type == DType::boolean);
     } else {
-      text += operand_type == DType::boolean ? "bool" : host_type(operand_type);
+      text += operand_type == DType::boolean ? "bool" : source_type(operand_type);
     }
   }
   return text;
 }
 
-std::string HostPrinter::literal_text(const Scalar& scalar) const {
+std::string KernelPrinter::literal_text(const Scalar& scalar) const {
   if (scalar.dtype == DType::boolean) return scalar.integer != 0 || scalar.real != 0 ? "true" : "false";
   if (!is_floating(scalar.dtype)) {
     const std::string digits = dtype_info(scalar.dtype).kind == DTypeKind::unsigned_integer
                                    ? std::to_string(static_cast<uint64_t>(scalar.integer)) + "ULL"
                                    : scalar.integer == INT64_MIN ? std::string("(-9223372036854775807LL - 1)")
                                                                  : std::to_string(scalar.integer) + "LL";
-    return "(" + std::string(host_type(scalar.dtype)) + ")(" + digits + ")";
+    return "(" + std::string(source_type(scalar.dtype)) + ")(" + digits + ")";
   }
   const bool single = scalar.dtype == DType::f32;
   if (std::isnan(scalar.real)) return single ? "__builtin_nanf(\"\")" : "__builtin_nan(\"\")";
@@ -313,25 +313,25 @@ std::string HostPrinter::literal_text(const Scalar& scalar) const {
   return "(" + std::string(text) + (single ? "f)" : ")");
 }
 
-std::string HostPrinter::load_text(const Scalar& scalar) {
+std::string KernelPrinter::load_text(const Scalar& scalar) {
   ensure_indirect(scalar.index);
   const std::string element =
       memory_text(scalar.buffer, scalar.memory) + "[" + index_text(scalar.index) + "]";
-  return host_from_storage(element, memory_dtype(scalar.buffer, scalar.memory, scalar.dtype));
+  return source_from_storage(element, memory_dtype(scalar.buffer, scalar.memory, scalar.dtype));
 }
 
-std::string HostPrinter::memory_text(int buffer, const std::string& memory) const {
+std::string KernelPrinter::memory_text(int buffer, const std::string& memory) const {
   return memory.empty() ? "b" + std::to_string(buffer) : memory;
 }
 
-DType HostPrinter::memory_dtype(int buffer, const std::string& memory, DType fallback) const {
+DType KernelPrinter::memory_dtype(int buffer, const std::string& memory, DType fallback) const {
   if (memory.empty()) return kernel_.buffers[static_cast<size_t>(buffer)].dtype;
   auto found = memories_.find(memory);
   return found == memories_.end() ? fallback : found->second;
 }
 
 // Emits the data-dependent indices that `expr` mentions.
-void HostPrinter::ensure_indirect(const Expr& expr) {
+void KernelPrinter::ensure_indirect(const Expr& expr) {
   for (const std::string& symbol : expr.symbols()) {
     auto indirect = kernel_.indirect.find(symbol);
     if (indirect == kernel_.indirect.end()) continue;
@@ -340,7 +340,7 @@ void HostPrinter::ensure_indirect(const Expr& expr) {
   }
 }
 
-std::string HostPrinter::atom_text(const Atom& atom) {
+std::string KernelPrinter::atom_text(const Atom& atom) {
   if (atom.kind == AtomKind::symbol) {
     auto renamed = renamed_.find(atom.name);
     return renamed == renamed_.end() ? atom.name : renamed->second;
@@ -350,32 +350,32 @@ std::string HostPrinter::atom_text(const Atom& atom) {
   const bool plain = bounds(atom.left, kernel_.ranges).low >= 0;
   switch (atom.kind) {
     case AtomKind::floordiv:
-      return plain ? "(" + left + " / " + right + ")" : "mcc_floordiv<long>(" + left + ", " + right + ")";
+      return plain ? "(" + left + " / " + right + ")" : "mcc_floordiv<" + index_type_ + ">(" + left + ", " + right + ")";
     case AtomKind::mod:
       return plain ? "(" + left + " % " + right + ")"
-                   : "(" + left + " - " + right + " * mcc_floordiv<long>(" + left + ", " + right + "))";
-    case AtomKind::min: return "mcc_min<long>(" + left + ", " + right + ")";
-    case AtomKind::max: return "mcc_max<long>(" + left + ", " + right + ")";
+                   : "(" + left + " - " + right + " * mcc_floordiv<" + index_type_ + ">(" + left + ", " + right + "))";
+    case AtomKind::min: return "mcc_min<" + index_type_ + ">(" + left + ", " + right + ")";
+    case AtomKind::max: return "mcc_max<" + index_type_ + ">(" + left + ", " + right + ")";
     case AtomKind::symbol: break;
   }
   fail("an index of unknown kind");
 }
 
-std::string HostPrinter::index_text(const Expr& expr) {
+std::string KernelPrinter::index_text(const Expr& expr) {
   const ExprNode& node = expr.node();
   std::string text;
   for (const Term& term : node.terms) {
-    std::string product = term.coefficient == 1 ? "" : std::to_string(term.coefficient) + "L";
+    std::string product = term.coefficient == 1 ? "" : std::to_string(term.coefficient) + index_suffix_;
     for (const auto& factor : term.factors) product += (product.empty() ? "" : " * ") + atom_text(*factor);
     text += (text.empty() ? "" : " + ") + product;
   }
   if (node.constant != 0 || text.empty()) {
-    text += (text.empty() ? "" : " + ") + std::to_string(node.constant) + "L";
+    text += (text.empty() ? "" : " + ") + std::to_string(node.constant) + index_suffix_;
   }
   return "(" + text + ")";
 }
 
-std::string HostPrinter::guard_text(const Guard& guard) {
+std::string KernelPrinter::guard_text(const Guard& guard) {
   std::string text;
   for (const Expr& condition : guard) text += (text.empty() ? "" : " && ") + index_text(condition) + " >= 0";
   return text.empty() ? "true" : text;
