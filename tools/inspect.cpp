@@ -65,6 +65,10 @@ Json arena_json(const PlanHandle& plan, const InspectOptions& options, int64_t& 
                                error, sizeof error),
                error);
   weights_bytes = memory.weights_bytes;
+  if (memory.arena_bytes < 0) {  // depends on data
+    return {{"bytes", nullptr}, {"lower_bound_bytes", nullptr}, {"sum_bytes", nullptr},
+            {"ratio", nullptr}, {"dims", std::move(used)}};
+  }
   const double ratio = memory.arena_lower_bound_bytes == 0
                            ? 1.0
                            : static_cast<double>(memory.arena_bytes) /
@@ -187,10 +191,14 @@ void print_text(const Json& json, bool kernels) {
               program["launches"].dump().c_str(), program["kernels"].dump().c_str(),
               program["copies"].dump().c_str());
   const Json& arena = json["arena"];
-  std::printf("%-10s %s, %.3f x the lower bound of %s; without reuse %s%s\n", "arena",
-              bytes_text(arena["bytes"]).c_str(), arena["ratio"].get<double>(),
-              bytes_text(arena["lower_bound_bytes"]).c_str(), bytes_text(arena["sum_bytes"]).c_str(),
-              arena["dims"].empty() ? "" : (" (at " + arena["dims"].dump() + ")").c_str());
+  if (arena["bytes"].is_null()) {
+    std::printf("%-10s known only while running: sizes depend on data\n", "arena");
+  } else {
+    std::printf("%-10s %s, %.3f x the lower bound of %s; without reuse %s%s\n", "arena",
+                bytes_text(arena["bytes"]).c_str(), arena["ratio"].get<double>(),
+                bytes_text(arena["lower_bound_bytes"]).c_str(), bytes_text(arena["sum_bytes"]).c_str(),
+                arena["dims"].empty() ? "" : (" (at " + arena["dims"].dump() + ")").c_str());
+  }
   std::printf("%-10s %s\n", "weights", bytes_text(json["weights_bytes"]).c_str());
   for (const Json& target : json["targets"]) {
     int64_t spilling = 0;

@@ -177,10 +177,16 @@ mcc_status mcc_plan_memory(const mcc_plan* plan, const mcc_shape* shapes, int co
   std::string message;
   const mcc_status status = api::guarded(message, [&] {
     const mcc::runtime::Plan& opened = *plan->shared->plan;
-    const auto binding = mcc::runtime::bind_shapes(opened.manifest(), nullptr,
+    const mcc::runtime::PhaseTable phases = mcc::runtime::split_phases(opened.manifest());
+    const auto binding = mcc::runtime::bind_shapes(opened.manifest(), phases, nullptr,
                                                    api::convert_shapes(shapes, count));
-    *memory = {binding->arena.bytes, binding->arena.lower_bound_bytes, binding->arena.sum_bytes,
-               static_cast<int64_t>(opened.weights().size())};
+    *memory = {-1, -1, -1, static_cast<int64_t>(opened.weights().size())};
+    if (phases.is_static()) {
+      const mcc::runtime::ArenaPlan& arena = binding->arenas[0];
+      memory->arena_bytes = arena.bytes;
+      memory->arena_lower_bound_bytes = arena.lower_bound_bytes;
+      memory->arena_sum_bytes = arena.sum_bytes;
+    }
   });
   api::copy_text(message, error, error_size);
   return status;

@@ -115,8 +115,14 @@ mcc_status mcc_session_output_shape(const mcc_session* session, int index, int64
 mcc_status mcc_session_arena(const mcc_session* session, int64_t* bytes,
                              int64_t* lower_bound_bytes) {
   return api::with_session(session, [&](const Session& s) {
-    if (bytes != nullptr) *bytes = s.binding().arena.bytes;
-    if (lower_bound_bytes != nullptr) *lower_bound_bytes = s.binding().arena.lower_bound_bytes;
+    int64_t planned = 0;
+    int64_t bound = 0;
+    for (const mcc::runtime::ArenaPlan& arena : s.binding().arenas) {
+      planned += arena.bytes;
+      bound += arena.lower_bound_bytes;
+    }
+    if (bytes != nullptr) *bytes = planned;
+    if (lower_bound_bytes != nullptr) *lower_bound_bytes = bound;
   });
 }
 
@@ -124,6 +130,14 @@ mcc_status mcc_session_run(mcc_session* session, const mcc_input* inputs, int in
                            const mcc_output* outputs, int output_count) {
   return api::with_session(session, [&](Session& s) {
     s.run(api::convert_inputs(inputs, input_count), api::convert_outputs(outputs, output_count));
+  });
+}
+
+mcc_status mcc_session_read_output(const mcc_session* session, int index, void* data,
+                                   size_t bytes) {
+  return api::with_session(session, [&](const Session& s) {
+    api::require(index >= 0, "there is no output with that index");
+    s.read_output(static_cast<size_t>(index), {static_cast<std::byte*>(data), bytes});
   });
 }
 

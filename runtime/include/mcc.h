@@ -103,7 +103,8 @@ typedef struct mcc_memory {
   int64_t weights_bytes;
 } mcc_memory;
 /* What the plan needs at these input shapes (one per input), computed without a device. On failure
- * `error` (of `error_size` bytes, always terminated) explains; it may be NULL. */
+ * `error` (of `error_size` bytes, always terminated) explains; it may be NULL. Sizes that depend on
+ * data make the arena unknown: its three numbers are then -1. */
 MCC_API mcc_status mcc_plan_memory(const mcc_plan* plan, const mcc_shape* shapes, int count,
                                    mcc_memory* memory, char* error, size_t error_size);
 
@@ -138,8 +139,7 @@ MCC_API const char* mcc_session_target(const mcc_session* session);
 /* Fixes the input shapes, one per input in order; sizes everything and reserves memory. Shapes
  * seen before are cheap. Required before the first run unless all shapes are fixed. */
 MCC_API mcc_status mcc_session_bind(mcc_session* session, const mcc_shape* shapes, int count);
-/* The bound shape of an output. For outputs whose shape depends on data: the shape of the last
- * run. `dims` has room for MCC_MAX_RANK entries. */
+/* The bound shape of an output. `dims` has room for MCC_MAX_RANK entries. */
 MCC_API mcc_status mcc_session_output_shape(const mcc_session* session, int index, int64_t* dims,
                                             int* rank);
 /* Activation memory of the current binding: planned bytes, and the largest sum of live bytes. */
@@ -159,6 +159,12 @@ typedef struct mcc_output {
  * saves a copy on the host device. Inputs and outputs must not overlap. */
 MCC_API mcc_status mcc_session_run(mcc_session* session, const mcc_input* inputs, int input_count,
                                    const mcc_output* outputs, int output_count);
+
+/* Outputs whose size depends on data: mcc_session_output_shape gives -1 for their unknown axes until
+ * a run has finished; mcc_session_run accepts {NULL, 0} for them, and this copies the result of
+ * the last run. */
+MCC_API mcc_status mcc_session_read_output(const mcc_session* session, int index, void* data,
+                                           size_t bytes);
 
 typedef struct mcc_timings {
   double load_ms;      /* open device, load code, place weights */

@@ -213,14 +213,26 @@ ArenaPlan plan_arena(std::span<const ArenaRequest> requests) {
 }
 
 ArenaPlan plan_arena(const Manifest& manifest, std::span<const int64_t> symbols) {
+  std::vector<int64_t> bytes;
+  for (const BufferInfo& buffer : manifest.buffers) {
+    bytes.push_back(buffer.kind == BufferKind::arena ? buffer.bytes.evaluate(symbols) : 0);
+  }
+  return plan_arena(manifest, bytes, 0, manifest.program.size());
+}
+
+ArenaPlan plan_arena(const Manifest& manifest, std::span<const int64_t> bytes, size_t begin,
+                     size_t end) {
   std::vector<ArenaRequest> requests;
   std::vector<size_t> buffers;
   std::vector<int> request_of(manifest.buffers.size(), -1);
   for (size_t i = 0; i < manifest.buffers.size(); ++i) {
     const BufferInfo& buffer = manifest.buffers[i];
-    if (buffer.kind != BufferKind::arena || buffer.first < 0) continue;
+    if (buffer.kind != BufferKind::arena || buffer.first < static_cast<int>(begin) ||
+        buffer.first >= static_cast<int>(end)) {
+      continue;  // elsewhere, or never used
+    }
     request_of[i] = static_cast<int>(requests.size());
-    requests.push_back({buffer.bytes.evaluate(symbols), buffer.first, buffer.last, -1});
+    requests.push_back({bytes[i], buffer.first, buffer.last, -1});
     buffers.push_back(i);
   }
   for (size_t r = 0; r < requests.size(); ++r) {

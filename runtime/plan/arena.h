@@ -35,5 +35,9 @@ ArenaPlan plan_arena(std::span<const ArenaRequest> requests);
 // (empty when everything is constant). offsets has one entry per manifest buffer, -1 for those
 // that are not in the arena.
 ArenaPlan plan_arena(const Manifest& manifest, std::span<const int64_t> symbols);
+// The same for buffers of known sizes (per manifest buffer) that are first used by instructions
+// [begin, end).
+ArenaPlan plan_arena(const Manifest& manifest, std::span<const int64_t> bytes, size_t begin,
+                     size_t end);
 
 }  // namespace mcc::runtime

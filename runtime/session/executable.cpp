@@ -2,22 +2,14 @@
 #include "runtime/session/executable.h"
 
 #include <chrono>
-
-#include "runtime/support/error.h"
-
 namespace mcc::runtime {
 
 std::shared_ptr<const Executable> Executable::load(std::shared_ptr<const Plan> plan,
                                                    const std::string& device_name) {
   const auto start = std::chrono::steady_clock::now();
   const Manifest& manifest = plan->manifest();
-  for (const SymbolInfo& symbol : manifest.symbols) {
-    if (symbol.source.kind == SymbolSource::Kind::buffer) {
-      fail_usage("the plan has a size that depends on computed data (\"" + symbol.label +
-                 "\"), which the runtime cannot execute; fix that size with --dim when compiling");
-    }
-  }
   auto executable = std::make_shared<Executable>();
+  executable->phases = split_phases(manifest);
   executable->device = open_device(device_name, manifest);
   executable->target = &executable->device->choose_target(manifest);
   executable->weights = executable->device->place_weights(plan->weights());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/device.h"
+#include "runtime/session/phases.h"
 
 namespace mcc::runtime {
 
@@ -13,6 +14,7 @@ struct Executable {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<Device> device;
   const TargetInfo* target = nullptr;  // of the plan's manifest
+  PhaseTable phases;
   // Declared after the device: destroyed before it.
   std::unique_ptr<Memory> weights;
   std::unique_ptr<Image> image;

@@ -29,10 +29,10 @@ bool is_aligned(const void* address) {
   return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(kBufferAlignment) == 0;
 }
 
-void check_sizes(const char* what, const std::vector<TensorInfo>& tensors, size_t given_count) {
-  if (given_count == tensors.size()) return;
-  fail_usage("the model has " + std::to_string(tensors.size()) + " " + what + "(s), " +
-             std::to_string(given_count) + " were given");
+void check_count(const char* what, size_t expected, size_t given) {
+  if (given == expected) return;
+  fail_usage("the model has " + std::to_string(expected) + " " + what + "(s), " +
+             std::to_string(given) + " were given");
 }
 
 }  // namespace
@@ -54,6 +54,7 @@ Session::Session(std::shared_ptr<const Executable> executable, const SessionOpti
   queue_ = executable_->device->make_queue(queue_options);
   inputs_.resize(manifest_.inputs.size());
   outputs_.resize(manifest_.outputs.size());
+  arenas_.resize(executable_->phases.phases.size());
   bind_fixed_shapes();
 }
 
@@ -90,7 +91,7 @@ void Session::bind(std::span<const Dims> input_shapes) {
     binding = std::move(*found);
     bindings_.erase(found);
   } else {
-    binding = bind_shapes(manifest_, executable_->device.get(), input_shapes);
+    binding = bind_shapes(manifest_, executable_->phases, executable_->device.get(), input_shapes);
     if (bindings_.size() >= kCachedBindings) bindings_.erase(bindings_.begin());
   }
   reserve(*binding);
@@ -100,72 +101,75 @@ void Session::bind(std::span<const Dims> input_shapes) {
   timings_.bind_ms = stopwatch.milliseconds();
 }
 
-// Grows memory where the binding needs more than any before it.
-void Session::reserve(Binding& binding) {
+// Makes the block hold at least `bytes`; true when its memory moved.
+bool Session::grow(Block& block, int64_t bytes, bool staging) {
+  if (bytes <= block.capacity) return false;
+  block.capacity = -1;
+  block.memory.reset();  // before allocating: the two need not exist together
   Device& device = *executable_->device;
-  if (binding.arena.bytes > arena_capacity_) {
-    arena_capacity_ = -1;
-    arena_.reset();  // before allocating: the two need not exist together
-    arena_ = device.allocate(binding.arena.bytes);
-    arena_capacity_ = binding.arena.bytes;
-    ++generation_;
-  }
-  if (device.uses_host_memory()) return;
-  const auto grow = [&](std::vector<Mirror>& mirrors, const std::vector<int64_t>& bytes) {
-    for (size_t i = 0; i < mirrors.size(); ++i) {
-      if (bytes[i] <= mirrors[i].device_capacity) continue;
-      mirrors[i].device_capacity = -1;
-      mirrors[i].device.reset();
-      mirrors[i].device = device.allocate(bytes[i]);
-      mirrors[i].device_capacity = bytes[i];
-      ++generation_;
-    }
-  };
-  grow(inputs_, binding.input_bytes);
-  grow(outputs_, binding.output_bytes);
+  block.memory = staging ? device.allocate_staging(bytes) : device.allocate(bytes);
+  block.capacity = bytes;
+  return true;
 }
 
-// Fills in all addresses that do not change between runs.
+std::byte* Session::staging(Mirror& mirror, int64_t bytes) {
+  (void)grow(mirror.staging, bytes, true);
+  return mirror.staging.memory->address();
+}
+
+// Grows memory where the binding, as far as it is known, needs more than any before it.
+void Session::reserve(const Binding& binding) {
+  bool moved = false;
+  for (size_t phase = 0; phase < binding.arenas.size(); ++phase) {
+    moved |= grow(arenas_[phase], binding.arenas[phase].bytes, false);
+  }
+  if (!executable_->device->uses_host_memory()) {
+    const auto grow_all = [&](std::vector<Mirror>& mirrors, const std::vector<int64_t>& bytes) {
+      for (size_t i = 0; i < mirrors.size(); ++i) {
+        moved |= grow(mirrors[i].device, bytes[i], false);
+        if (bytes[i] >= 0) mirrors[i].address = mirrors[i].device.memory->address();
+      }
+    };
+    grow_all(inputs_, binding.input_bytes);
+    grow_all(outputs_, binding.output_bytes);
+  }
+  if (moved) ++generation_;
+}
+
+// The address of a buffer that is no alias; null for inputs and outputs that have none yet.
+std::byte* Session::address_of(const Binding& binding, int buffer) const {
+  const auto number = static_cast<size_t>(buffer);
+  const BufferInfo& info = manifest_.buffers[number];
+  switch (info.kind) {
+    case BufferKind::weight: return executable_->weights->address() + info.offset;
+    case BufferKind::input: return inputs_[static_cast<size_t>(info.index)].address;
+    case BufferKind::output: return outputs_[static_cast<size_t>(info.index)].address;
+    case BufferKind::arena:
+      for (size_t phase = 0; phase < binding.arenas.size(); ++phase) {
+        const int64_t offset = binding.arenas[phase].offsets[number];
+        if (offset >= 0) return arenas_[phase].memory->address() + offset;
+      }
+      break;
+    case BufferKind::alias: break;
+  }
+  fail_internal("buffer " + std::to_string(buffer) + " has no memory");
+}
+
+// Fills in the addresses of everything in the bound steps.
 void Session::resolve(Binding& binding) {
   binding.recording.reset();
   for (size_t s = 0; s < binding.steps.size(); ++s) {
     const BoundStep& step = binding.steps[s];
     for (size_t argument = 0; argument < step.buffers.size(); ++argument) {
-      const auto number = static_cast<size_t>(step.buffers[argument]);
-      const BufferInfo& named = manifest_.buffers[number];
-      const bool alias = named.kind == BufferKind::alias;
-      const size_t storage_number = alias ? static_cast<size_t>(named.of) : number;
-      const BufferInfo& storage = manifest_.buffers[storage_number];
-      std::byte* base = nullptr;
-      switch (storage.kind) {
-        case BufferKind::weight: base = executable_->weights->address() + storage.offset; break;
-        case BufferKind::arena:
-          base = arena_->address() + binding.arena.offsets[storage_number];
-          break;
-        case BufferKind::input:
-        case BufferKind::output: {
-          const auto& mirrors = storage.kind == BufferKind::input ? inputs_ : outputs_;
-          const auto& memory = mirrors[static_cast<size_t>(storage.index)].device;
-          if (memory == nullptr) continue;  // host memory: set at each run
-          base = memory->address();
-          break;
-        }
-        case BufferKind::alias: fail_internal("an alias of an alias");
-      }
-      set_address(binding, {s, argument, alias ? named.offset : 0}, base);
+      const BufferInfo& named = manifest_.buffers[static_cast<size_t>(step.buffers[argument])];
+      const int storage = storage_of(manifest_, step.buffers[argument]);
+      std::byte* base = address_of(binding, storage);
+      if (base == nullptr) continue;  // host memory: set at each run
+      const int64_t offset = named.kind == BufferKind::alias ? named.offset : 0;
+      set_address(binding, {s, argument, offset}, base);
     }
   }
   binding.generation = generation_;
-}
-
-std::byte* Session::staging(Mirror& mirror, int64_t bytes) {
-  if (bytes > mirror.staging_capacity) {
-    mirror.staging_capacity = -1;
-    mirror.staging.reset();
-    mirror.staging = executable_->device->allocate_staging(bytes);
-    mirror.staging_capacity = bytes;
-  }
-  return mirror.staging->address();
 }
 
 void Session::run(std::span<const HostInput> inputs, std::span<const HostOutput> outputs) {
@@ -189,8 +193,26 @@ void Session::execute(std::span<const HostInput> inputs, std::span<const HostOut
                       Mode mode) {
   (void)binding();
   Binding& binding = *current_;
-  check_sizes("input", manifest_.inputs, inputs.size());
-  check_sizes("output", manifest_.outputs, outputs.size());
+  const bool is_static = executable_->phases.is_static();
+  if (!is_static) unbind_phases(manifest_, executable_->phases, binding);
+  check_arguments(binding, inputs, outputs);
+  watching_ = observer_ != nullptr;
+  place_inputs(binding, inputs);
+  place_outputs(binding, outputs);
+  queue_->mark(0);
+  if (is_static) {
+    run_static(binding, mode);
+  } else {
+    run_phases(binding, outputs, mode);
+  }
+  if (mode == Mode::normal) queue_->mark(1);
+  fetch_outputs(binding, outputs);
+}
+
+void Session::check_arguments(const Binding& binding, std::span<const HostInput> inputs,
+                              std::span<const HostOutput> outputs) const {
+  check_count("input", manifest_.inputs.size(), inputs.size());
+  check_count("output", manifest_.outputs.size(), outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto expected = static_cast<size_t>(binding.input_bytes[i]);
     if (inputs[i].bytes != expected || (inputs[i].data == nullptr && expected > 0)) {
@@ -200,6 +222,7 @@ void Session::execute(std::span<const HostInput> inputs, std::span<const HostOut
     }
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (binding.output_bytes[i] < 0) continue;  // not known before the run
     const auto expected = static_cast<size_t>(binding.output_bytes[i]);
     if (outputs[i].bytes < expected || (outputs[i].data == nullptr && expected > 0)) {
       fail_usage("output \"" + manifest_.outputs[i].name + "\" has room for " +
@@ -207,46 +230,72 @@ void Session::execute(std::span<const HostInput> inputs, std::span<const HostOut
                  std::to_string(expected));
     }
   }
+}
 
+void Session::place_inputs(Binding& binding, std::span<const HostInput> inputs) {
   const bool host_memory = executable_->device->uses_host_memory();
-  // Outputs that are computed elsewhere and copied to the caller at the end.
-  std::vector<std::pair<size_t, const std::byte*>> copies;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    Mirror& mirror = inputs_[i];
     const int64_t bytes = binding.input_bytes[i];
-    if (host_memory) {
-      std::byte* address = const_cast<std::byte*>(inputs[i].data);  // kernels never write inputs
-      if (!is_aligned(address)) {
-        address = staging(inputs_[i], bytes);
-        if (bytes > 0) std::memcpy(address, inputs[i].data, static_cast<size_t>(bytes));
-      }
-      for (const AddressUse& use : binding.input_uses[i]) set_address(binding, use, address);
-    } else if (bytes > 0) {
-      std::byte* pinned = staging(inputs_[i], bytes);
-      std::memcpy(pinned, inputs[i].data, static_cast<size_t>(bytes));
-      queue_->upload(inputs_[i].device->address(), pinned, bytes);
+    if (host_memory && is_aligned(inputs[i].data)) {
+      mirror.address = const_cast<std::byte*>(inputs[i].data);  // kernels never write inputs
+    } else {
+      std::byte* copy = staging(mirror, bytes);
+      if (bytes > 0) std::memcpy(copy, inputs[i].data, static_cast<size_t>(bytes));
+      if (host_memory) mirror.address = copy;
+      if (!host_memory && bytes > 0) queue_->upload(mirror.address, copy, bytes);
     }
+    if (!host_memory) continue;
+    for (const AddressUse& use : binding.input_uses[i]) set_address(binding, use, mirror.address);
   }
-  for (size_t i = 0; i < outputs.size() && host_memory; ++i) {
-    std::byte* address = outputs[i].data;
-    if (!is_aligned(address)) {
-      address = staging(outputs_[i], binding.output_bytes[i]);
-      copies.emplace_back(i, address);
-    }
-    for (const AddressUse& use : binding.output_uses[i]) set_address(binding, use, address);
-  }
-  run_program(binding, mode);
-  for (size_t i = 0; i < outputs.size() && !host_memory; ++i) {
+}
+
+// On the host: the caller's memory where kernels can use it, else staging. Outputs of unknown size
+// get their place when it becomes known.
+void Session::place_outputs(Binding& binding, std::span<const HostOutput> outputs) {
+  if (!executable_->device->uses_host_memory()) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const int64_t bytes = binding.output_bytes[i];
-    if (bytes == 0) continue;
-    std::byte* pinned = staging(outputs_[i], bytes);
-    queue_->download(pinned, outputs_[i].device->address(), bytes);
-    copies.emplace_back(i, pinned);
+    if (bytes < 0) continue;
+    const bool direct = is_aligned(outputs[i].data) && outputs[i].data != nullptr &&
+                        outputs[i].bytes >= static_cast<size_t>(bytes);
+    outputs_[i].staged = !direct;
+    outputs_[i].address = direct ? outputs[i].data : staging(outputs_[i], bytes);
+    for (const AddressUse& use : binding.output_uses[i]) {
+      set_address(binding, use, outputs_[i].address);
+    }
+  }
+}
+
+void Session::fetch_outputs(const Binding& binding, std::span<const HostOutput> outputs) {
+  if (!executable_->device->uses_host_memory()) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const int64_t bytes = binding.output_bytes[i];
+      if (bytes > 0) queue_->download(staging(outputs_[i], bytes), outputs_[i].address, bytes);
+      outputs_[i].staged = true;
+    }
   }
   queue_->synchronize();
-  for (const auto& [i, address] : copies) {
-    const auto bytes = static_cast<size_t>(binding.output_bytes[i]);
-    if (bytes > 0) std::memcpy(outputs[i].data, address, bytes);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (binding.output_bytes[i] <= 0 || outputs[i].data == nullptr) continue;
+    read_output(i, outputs[i]);
   }
+}
+
+void Session::read_output(size_t index, const HostOutput& output) const {
+  if (index >= outputs_.size()) fail_usage("there is no output with that index");
+  const int64_t bytes = binding().output_bytes[index];
+  if (bytes < 0) fail_usage("the output's size is known only after a run");
+  if (output.bytes < static_cast<size_t>(bytes) || (output.data == nullptr && bytes > 0)) {
+    fail_usage("output \"" + manifest_.outputs[index].name + "\" has room for " +
+               std::to_string(output.bytes) + " bytes, its shape needs " + std::to_string(bytes));
+  }
+  const Mirror& mirror = outputs_[index];
+  if (bytes == 0 || mirror.address == output.data) return;  // written there directly
+  if (!mirror.staged || mirror.staging.capacity < bytes) {
+    fail_usage("output \"" + manifest_.outputs[index].name + "\" was written to other memory");
+  }
+  std::memcpy(output.data, mirror.staging.memory->address(), static_cast<size_t>(bytes));
 }
 
 void Session::issue(const BoundStep& step) {
@@ -260,30 +309,70 @@ void Session::issue(const BoundStep& step) {
   }
 }
 
-void Session::run_program(Binding& binding, Mode mode) {
-  const bool step_by_step = mode == Mode::profile || observer_ != nullptr;
-  queue_->mark(0);
-  if (queue_->can_record() && !options_.disable_replay && !step_by_step) {
-    if (binding.recording == nullptr) {
-      queue_->begin_recording();
-      try {
-        for (const BoundStep& step : binding.steps) issue(step);
-      } catch (...) {
-        (void)queue_->end_recording();
-        throw;
-      }
-      binding.recording = queue_->end_recording();
-    }
-    queue_->replay(*binding.recording);
-  } else {
-    bool watched = observer_ != nullptr;
-    for (size_t i = 0; i < binding.steps.size(); ++i) {
-      issue(binding.steps[i]);
-      if (watched) watched = notify(binding, static_cast<int>(i));
-      if (mode == Mode::profile) queue_->mark(static_cast<int>(i) + 1);
-    }
+void Session::run_static(Binding& binding, Mode mode) {
+  const bool step_by_step = mode == Mode::profile || watching_;
+  if (!queue_->can_record() || options_.disable_replay || step_by_step) {
+    run_steps(binding, 0, mode);
+    return;
   }
-  if (mode == Mode::normal) queue_->mark(1);
+  if (binding.recording == nullptr) {
+    queue_->begin_recording();
+    try {
+      for (const BoundStep& step : binding.steps) issue(step);
+    } catch (...) {
+      (void)queue_->end_recording();
+      throw;
+    }
+    binding.recording = queue_->end_recording();
+  }
+  queue_->replay(*binding.recording);
+}
+
+// Runs the bound steps from `begin` on, one by one.
+void Session::run_steps(const Binding& binding, size_t begin, Mode mode) {
+  for (size_t i = begin; i < binding.steps.size(); ++i) {
+    issue(binding.steps[i]);
+    if (watching_) watching_ = notify(binding, static_cast<int>(i));
+    if (mode == Mode::profile) queue_->mark(static_cast<int>(i) + 1);
+  }
+}
+
+void Session::run_phases(Binding& binding, std::span<const HostOutput> outputs, Mode mode) {
+  for (const Phase& phase : executable_->phases.phases) {
+    for (int symbol : phase.symbols) {
+      const SymbolInfo& info = manifest_.symbols[static_cast<size_t>(symbol)];
+      const int64_t value = info.source.kind == SymbolSource::Kind::buffer
+                                ? read_symbol(binding, info)
+                                : info.source.expression.evaluate(binding.symbols);
+      set_symbol(manifest_, binding, symbol, value);
+    }
+    bind_phase(manifest_, executable_->phases, executable_->device.get(), binding);
+    reserve(binding);
+    resolve(binding);
+    place_outputs(binding, outputs);
+    run_steps(binding, phase.begin, mode);
+  }
+}
+
+int64_t Session::read_symbol(const Binding& binding, const SymbolInfo& symbol) {
+  const int named = symbol.source.buffer;
+  const BufferInfo& buffer = manifest_.buffers[static_cast<size_t>(named)];
+  const std::byte* base = address_of(binding, storage_of(manifest_, named));
+  if (base == nullptr) fail_internal("a size is read from memory that was not given");
+  if (buffer.kind == BufferKind::alias) base += buffer.offset;
+  // The manifest's check made sure of the type and that the element is inside the buffer.
+  const int64_t size = buffer.dtype == MCC_I64 ? 8 : 4;
+  std::byte bytes[8] = {};
+  queue_->download(bytes, base + symbol.source.element * size, size);
+  queue_->synchronize();
+  if (size == 8) {
+    int64_t value = 0;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  int32_t value = 0;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
 }
 
 bool Session::notify(const Binding& binding, int instruction) {

@@ -59,7 +59,10 @@ class Session {
   // The current binding; Error(usage) when there is none.
   const Binding& binding() const;
 
+  // Outputs whose size depends on data may be given without memory; read_output fetches them.
   void run(std::span<const HostInput> inputs, std::span<const HostOutput> outputs);
+  // Copies an output that the last run had no memory for. Error(usage) when there is none.
+  void read_output(size_t index, const HostOutput& output) const;
   // A run with a time for each instruction, in milliseconds.
   std::vector<double> profile(std::span<const HostInput> inputs,
                               std::span<const HostOutput> outputs);
@@ -67,22 +70,37 @@ class Session {
   const SessionTimings& timings() const { return timings_; }
 
  private:
-  // Memory of inputs or outputs on a device with memory of its own, or, on the host, for caller
-  // memory that is not aligned as kernels expect.
+  struct Block {
+    std::unique_ptr<Memory> memory;
+    int64_t capacity = -1;
+  };
+  // Where an input or output lives: memory on the device (absent when kernels work on host
+  // memory), and staging for copies, or for caller memory that kernels cannot use directly.
   struct Mirror {
-    std::unique_ptr<Memory> device;   // absent when kernels work on host memory
-    std::unique_ptr<Memory> staging;  // allocated on first need
-    int64_t device_capacity = -1;
-    int64_t staging_capacity = -1;
+    Block device;
+    Block staging;
+    std::byte* address = nullptr;  // what kernels use in the current run
+    bool staged = false;           // outputs: the last run's result is in `staging`
   };
   enum class Mode { normal, profile };
 
   void bind_fixed_shapes();
-  void reserve(Binding& binding);
-  void resolve(Binding& binding);
+  void reserve(const Binding& binding);
+  bool grow(Block& block, int64_t bytes, bool staging);
   std::byte* staging(Mirror& mirror, int64_t bytes);
+  std::byte* address_of(const Binding& binding, int buffer) const;
+  void resolve(Binding& binding);
+
   void execute(std::span<const HostInput> inputs, std::span<const HostOutput> outputs, Mode mode);
-  void run_program(Binding& binding, Mode mode);
+  void check_arguments(const Binding& binding, std::span<const HostInput> inputs,
+                       std::span<const HostOutput> outputs) const;
+  void place_inputs(Binding& binding, std::span<const HostInput> inputs);
+  void place_outputs(Binding& binding, std::span<const HostOutput> outputs);
+  void fetch_outputs(const Binding& binding, std::span<const HostOutput> outputs);
+  void run_static(Binding& binding, Mode mode);
+  void run_phases(Binding& binding, std::span<const HostOutput> outputs, Mode mode);
+  int64_t read_symbol(const Binding& binding, const SymbolInfo& symbol);
+  void run_steps(const Binding& binding, size_t begin, Mode mode);
   void issue(const BoundStep& step);
   bool notify(const Binding& binding, int instruction);
 
@@ -91,15 +109,15 @@ class Session {
   SessionOptions options_;
   int threads_ = 1;
   std::unique_ptr<Queue> queue_;
-  std::unique_ptr<Memory> arena_;
-  int64_t arena_capacity_ = -1;
+  std::vector<Block> arenas_;  // one per phase
   std::vector<Mirror> inputs_;
   std::vector<Mirror> outputs_;
-  // Raised whenever device memory moves: bindings resolved earlier are resolved again.
+  // Raised whenever memory moves: bindings resolved earlier are resolved again.
   uint64_t generation_ = 1;
   std::vector<std::unique_ptr<Binding>> bindings_;  // most recently used last
   Binding* current_ = nullptr;
   Observer observer_;
+  bool watching_ = false;  // the observer still wants to see this run
   SessionTimings timings_;
 };
 

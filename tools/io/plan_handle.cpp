@@ -1,6 +1,8 @@
 // See plan_handle.h.
 #include "tools/io/plan_handle.h"
 
+#include <algorithm>
+
 #include "lib/support/error.h"
 
 namespace mcc::tools {
@@ -29,12 +31,6 @@ std::vector<PlanTensor> describe(const mcc_plan* plan, int count,
 std::vector<mcc_input> input_views(const std::vector<Tensor>& tensors) {
   std::vector<mcc_input> views;
   for (const Tensor& tensor : tensors) views.push_back({tensor.data(), tensor.bytes()});
-  return views;
-}
-
-std::vector<mcc_output> output_views(std::vector<Tensor>& tensors) {
-  std::vector<mcc_output> views;
-  for (Tensor& tensor : tensors) views.push_back({tensor.mutable_data(), tensor.bytes()});
   return views;
 }
 
@@ -84,19 +80,45 @@ std::vector<Tensor> SessionHandle::bind(const PlanHandle& plan, const std::vecto
   }
   check(mcc_session_bind(session_, shapes.data(), static_cast<int>(shapes.size())));
   std::vector<Tensor> outputs;
+  unsized_.clear();
   for (size_t i = 0; i < plan.outputs().size(); ++i) {
-    int64_t dims[MCC_MAX_RANK];
-    int rank = 0;
-    check(mcc_session_output_shape(session_, static_cast<int>(i), dims, &rank));
-    outputs.emplace_back(plan.outputs()[i].dtype, std::vector<int64_t>(dims, dims + rank));
+    std::vector<int64_t> shape = output_shape(i);
+    unsized_.push_back(std::find(shape.begin(), shape.end(), -1) != shape.end());
+    if (unsized_.back()) std::replace(shape.begin(), shape.end(), int64_t{-1}, int64_t{0});
+    outputs.emplace_back(plan.outputs()[i].dtype, std::move(shape));
   }
   return outputs;
+}
+
+std::vector<int64_t> SessionHandle::output_shape(size_t index) const {
+  int64_t dims[MCC_MAX_RANK];
+  int rank = 0;
+  check(mcc_session_output_shape(session_, static_cast<int>(index), dims, &rank));
+  return {dims, dims + rank};
+}
+
+std::vector<mcc_output> SessionHandle::output_views(std::vector<Tensor>& tensors) const {
+  std::vector<mcc_output> views;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (unsized_[i]) {
+      views.push_back({nullptr, 0});
+    } else {
+      views.push_back({tensors[i].mutable_data(), tensors[i].bytes()});
+    }
+  }
+  return views;
 }
 
 void SessionHandle::run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
   const std::vector<mcc_input> in = input_views(inputs);
   const std::vector<mcc_output> out = output_views(outputs);
   check(mcc_session_run(session_, in.data(), count_of(inputs), out.data(), count_of(outputs)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!unsized_[i]) continue;
+    outputs[i] = Tensor(outputs[i].dtype(), output_shape(i));
+    check(mcc_session_read_output(session_, static_cast<int>(i), outputs[i].mutable_data(),
+                                  outputs[i].bytes()));
+  }
 }
 
 mcc_bench_result SessionHandle::bench(const std::vector<Tensor>& inputs,

@@ -55,7 +55,8 @@ class SessionHandle {
   SessionHandle& operator=(const SessionHandle&) = delete;
 
   mcc_session* get() const { return session_; }
-  // Binds the shapes of the inputs and allocates outputs of the resulting shapes.
+  // Binds the shapes of the inputs and allocates outputs of the resulting shapes. Outputs whose
+  // size depends on data are empty until run() has filled them.
   std::vector<Tensor> bind(const PlanHandle& plan, const std::vector<Tensor>& inputs);
   void run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   mcc_bench_result bench(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs,
@@ -66,7 +67,11 @@ class SessionHandle {
   void check(mcc_status status) const { check_status(status, mcc_session_error(session_)); }
 
  private:
+  std::vector<int64_t> output_shape(size_t index) const;  // -1 for unknown axes
+  std::vector<mcc_output> output_views(std::vector<Tensor>& tensors) const;
+
   mcc_session* session_ = nullptr;
+  std::vector<bool> unsized_;  // outputs whose size depends on data
 };
 
 }  // namespace mcc::tools
