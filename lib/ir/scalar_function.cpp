@@ -39,13 +39,16 @@ double floor_remainder(double a, double b) {
   const double rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-int64_t integer_power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
-  uint64_t result = 1, square = bits(base);
-  for (; exponent != 0; exponent >>= 1, square *= square) {
-    if ((exponent & 1) != 0) result *= square;
+int64_t unsigned_power(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) result *= base;
   }
   return wrap(result);
+}
+int64_t integer_power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;
+  return unsigned_power(bits(base), bits(exponent));
 }
 double minimum(double a, double b) { return a < b || std::isnan(a) ? a : b; }
 double maximum(double a, double b) { return a > b || std::isnan(a) ? a : b; }
@@ -57,18 +60,21 @@ double logistic(double x) {
 double softplus(double x) {
   return std::isnan(x) ? x : std::log1p(std::exp(-std::fabs(x))) + (x > 0 ? x : 0);
 }
+// Where x -> -inf the products below would be inf * 0: the limit is -0.
+bool is_negative_infinity(double x) { return std::isinf(x) && x < 0; }
 double gelu_tanh(double x) {
+  if (is_negative_infinity(x)) return -0.0;
   constexpr double kRootTwoOverPi = 0.7978845608028653559;
   return 0.5 * x * (1 + std::tanh(kRootTwoOverPi * (x + 0.044715 * x * x * x)));
 }
 double silu(double x) {
-  // x * sigmoid(x) tends to 0 for x -> -inf, where the product would be inf * 0.
-  return std::isinf(x) && x < 0 ? -0.0 : x * logistic(x);
+  return is_negative_infinity(x) ? -0.0 : x * logistic(x);
 }
 double gelu(double x) {
   constexpr double kRootHalf = 0.7071067811865475244;
-  return std::isinf(x) && x < 0 ? -0.0 : 0.5 * x * std::erfc(-x * kRootHalf);
+  return is_negative_infinity(x) ? -0.0 : 0.5 * x * std::erfc(-x * kRootHalf);
 }
+double mish(double x) { return is_negative_infinity(x) ? -0.0 : x * std::tanh(softplus(x)); }
 int64_t dot4(I x, bool lhs_unsigned) {
   int64_t sum = x[2];
   for (int lane = 0; lane < 4; ++lane) {
@@ -119,7 +125,8 @@ constexpr ScalarFunction kTable[] = {
      [](F x) { return maximum(x[0], x[1]); }, [](I x) { return x[0] > x[1] ? x[0] : x[1]; }, 1,
      [](U x) { return wrap(x[0] > x[1] ? x[0] : x[1]); }},
     {"pow", 2, kSame, true, true, false, "mcc_pow($0, $1)", "mcc_pow($0, $1)", "mcc_pow($0, $1)",
-     [](F x) { return std::pow(x[0], x[1]); }, [](I x) { return integer_power(x[0], x[1]); }, 50},
+     [](F x) { return std::pow(x[0], x[1]); }, [](I x) { return integer_power(x[0], x[1]); }, 50,
+     [](U x) { return unsigned_power(x[0], x[1]); }},
     {"neg", 1, kSame, true, true, false, "-$0", "-$0", "($T)(-$0)", [](F x) { return -x[0]; },
      [](I x) { return wrap(0 - bits(x[0])); }, 1},
     {"abs", 1, kSame, true, true, false, "mcc_abs($0)", "mcc_abs($0)", "mcc_abs($0)",
@@ -168,7 +175,7 @@ constexpr ScalarFunction kTable[] = {
     real1("gelu", "mcc_gelu($0)", [](F x) { return gelu(x[0]); }, 28),
     real1("gelu_tanh", "mcc_gelu_tanh($0)", [](F x) { return gelu_tanh(x[0]); }, 30),
     real1("silu", "mcc_silu($0)", [](F x) { return silu(x[0]); }, 25),
-    real1("mish", "mcc_mish($0)", [](F x) { return x[0] * std::tanh(softplus(x[0])); }, 60),
+    real1("mish", "mcc_mish($0)", [](F x) { return mish(x[0]); }, 60),
     real1("softplus", "mcc_softplus($0)", [](F x) { return softplus(x[0]); }, 40),
     {"relu", 1, kSame, true, true, false, "mcc_relu($0)", "mcc_relu($0)", "mcc_relu($0)",
      [](F x) { return maximum(x[0], 0.0); }, [](I x) { return x[0] > 0 ? x[0] : 0; }, 1,

@@ -91,17 +91,26 @@ template <class T> MCC_INLINE T mcc_sigmoid(T x) {
   const T e = mcc_exp(-mcc_abs(x));  // never overflows
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
+// x, but not below a bound under which the functions are zero anyway: keeps 0 * infinity away.
+MCC_INLINE float mcc_at_least(float x, float bound, double) { return x < bound ? bound : x; }
+MCC_INLINE double mcc_at_least(double x, float, double bound) { return x < bound ? bound : x; }
 template <class T> MCC_INLINE T mcc_gelu(T x) {
+  x = mcc_at_least(x, -40.0F, -40.0);
   return T(0.5) * x * (T(1) + mcc_erf(x * T(0.70710678118654752)));
 }
 template <class T> MCC_INLINE T mcc_gelu_tanh(T x) {
+  x = mcc_at_least(x, -40.0F, -40.0);
   return x * mcc_sigmoid(x * (T(1) + T(0.044715) * x * x) * T(1.5957691216057308));
 }
-template <class T> MCC_INLINE T mcc_silu(T x) { return x * mcc_sigmoid(x); }
+template <class T> MCC_INLINE T mcc_silu(T x) {
+  x = mcc_at_least(x, -120.0F, -800.0);
+  return x * mcc_sigmoid(x);
+}
 template <class T> MCC_INLINE T mcc_softplus(T x) {
   return mcc_log1p(mcc_exp(-mcc_abs(x))) + mcc_relu(x);
 }
 template <class T> MCC_INLINE T mcc_mish(T x) {
+  x = mcc_at_least(x, -120.0F, -800.0);
   const T e = mcc_exp(x > T(40) ? T(40) : x);
   const T n = e * (e + T(2));
   return x * (n / (n + T(2)));

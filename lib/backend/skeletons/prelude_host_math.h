@@ -194,23 +194,35 @@ template <class V> MCC_INLINE V mcc_erf(V x) {
 }
 
 // ---- Activations
+// x, but not below a bound under which the functions are zero anyway: keeps 0 * infinity away.
+template <class V> MCC_INLINE V mcc_at_least(V x, float f32_bound, double f64_bound) {
+  const V bound = mcc_splat<V>(mcc_is_double<V> ? mcc_element<V>(f64_bound)
+                                                : mcc_element<V>(f32_bound));
+  return x < bound ? bound : x;  // NaN passes
+}
 template <class V> MCC_INLINE V mcc_gelu(V x) {
   typedef mcc_element<V> E;
+  x = mcc_at_least(x, -40, -40);
   return E(0.5F) * x * (E(1) + mcc_erf(x * E(0.70710678118654752)));
 }
 template <class V> MCC_INLINE V mcc_gelu_tanh(V x) {
   typedef mcc_element<V> E;
+  x = mcc_at_least(x, -40, -40);
   // 0.5 x (1 + tanh(y)) = x sigmoid(2y)
   const V y = x * (E(1) + E(0.044715) * x * x) * E(1.5957691216057308);
   return x * mcc_sigmoid(y);
 }
-template <class V> MCC_INLINE V mcc_silu(V x) { return x * mcc_sigmoid(x); }
+template <class V> MCC_INLINE V mcc_silu(V x) {
+  x = mcc_at_least(x, -120, -800);
+  return x * mcc_sigmoid(x);
+}
 template <class V> MCC_INLINE V mcc_softplus(V x) {
   return mcc_log1p(mcc_exp(-mcc_abs(x))) + mcc_relu(x);
 }
-// x tanh(log(1 + e^x)) = x (w - 1) / (w + 1) with w = (1 + e^x)^2; both over e^x to stay finite
+// x tanh(log(1 + e^x)) = x n / (n + 2) with n = (1 + e^x)^2 - 1
 template <class V> MCC_INLINE V mcc_mish(V x) {
   typedef mcc_element<V> E;
+  x = mcc_at_least(x, -120, -800);
   const V limit = mcc_splat<V>(E(40));
   const V e = mcc_exp(x > limit ? limit : x);
   const V n = e * (e + E(2));

@@ -160,8 +160,9 @@ static inline __attribute__((unused)) double mcc_asinh_scalar(double x) {
 }
 static inline __attribute__((unused)) double mcc_acosh_scalar(double x) {
   if (x > 268435456.0) return mcc_log(x) + 0.69314718055994531;
+  if (!(x >= 1)) return __builtin_nan("");
   const double t = x - 1;
-  return mcc_log1p(t + mcc_sqrt(2 * t + t * t));  // NaN below 1 by the square root
+  return mcc_log1p(t + mcc_sqrt(2 * t + t * t));
 }
 static inline __attribute__((unused)) double mcc_atanh_scalar(double x) {
   const double a = mcc_abs(x);
