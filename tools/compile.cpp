@@ -93,24 +93,30 @@ void report(const CompileCommand& command, const std::string& output, const Comp
                            ? 1.0
                            : static_cast<double>(result.arena_bytes) /
                                  static_cast<double>(result.arena_lower_bound_bytes);
+  // With dynamic dimensions the arena is planned when shapes are bound; `mcc inspect` tells.
+  const bool planned = result.arena_lower_bound_bytes > 0;
   if (command.json) {
+    const auto number = [&](auto value) { return planned ? Json(value) : Json(nullptr); };
     print_json({{"plan", output},
                 {"program", {{"launches", result.launches}, {"kernels", result.kernels}}},
                 {"arena",
-                 {{"bytes", result.arena_bytes},
-                  {"lower_bound_bytes", result.arena_lower_bound_bytes},
-                  {"ratio", ratio}}},
+                 {{"bytes", number(result.arena_bytes)},
+                  {"lower_bound_bytes", number(result.arena_lower_bound_bytes)},
+                  {"ratio", number(ratio)}}},
                 {"weights_bytes", result.weights_bytes},
                 {"file_bytes", result.plan_bytes},
                 {"seconds", seconds}});
     return;
   }
-  std::printf("%s: %lld launches of %lld kernels, weights %s, arena %s (%.3f x lower bound), file "
-              "%s, %.1f s\n",
+  char arena[80] = "sized when shapes are bound";
+  if (planned) {
+    std::snprintf(arena, sizeof arena, "%s (%.3f x the lower bound)",
+                  bytes_text(result.arena_bytes).c_str(), ratio);
+  }
+  std::printf("%s: %lld launches of %lld kernels, weights %s, arena %s, file %s, %.1f s\n",
               output.c_str(), static_cast<long long>(result.launches),
               static_cast<long long>(result.kernels), bytes_text(result.weights_bytes).c_str(),
-              bytes_text(result.arena_bytes).c_str(), ratio, bytes_text(result.plan_bytes).c_str(),
-              seconds);
+              arena, bytes_text(result.plan_bytes).c_str(), seconds);
 }
 
 int run(const CompileCommand& command) {

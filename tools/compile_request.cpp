@@ -4,7 +4,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "lib/ir/text.h"
 #include "lib/support/error.h"
+#include "tools/io/files.h"
 
 namespace mcc::tools {
 
@@ -140,6 +142,7 @@ CompileRequest request_from_json(const std::string& text) {
 }
 
 Graph import_checked(const std::string& model, const ImportOptions& options) {
+  if (model.ends_with(".ir")) return parse_graph(read_whole_file(model));
   Diagnostics diagnostics;
   Graph graph = import_model(model, options, diagnostics);
   diagnostics.throw_if_any();

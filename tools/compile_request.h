@@ -35,7 +35,8 @@ std::string request_to_json(const CompileRequest& request);
 // Its inverse; ModelError when the text was not written by request_to_json.
 CompileRequest request_from_json(const std::string& text);
 
-// import_model plus the report of problems: throws ModelError with all of them.
+// import_model plus the report of problems: throws ModelError with all of them. A file named *.ir
+// is a graph in text form instead (see `mcc opt`).
 Graph import_checked(const std::string& model, const ImportOptions& options);
 
 }  // namespace mcc::tools

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "lib/backend/cuda/nvrtc.h"
 #include "lib/support/error.h"
 #include "lib/support/version.h"
 #include "tools/commands.h"
@@ -84,7 +85,7 @@ std::filesystem::path find_program(const std::string& name) {
 Finding find_compiler() {
   Finding finding{"host compiler", Need::compile_host, false, "neither g++ nor clang++ is on PATH",
                   "install g++ (apt install g++)"};
-  const char* chosen = std::getenv("MCC_HOST_COMPILER");
+  const char* chosen = std::getenv("MCC_HOST_CXX");
   for (const std::string& name : {std::string(chosen != nullptr ? chosen : ""), std::string("g++"),
                                   std::string("clang++"), std::string("c++")}) {
     if (name.empty()) continue;
@@ -94,6 +95,19 @@ Finding find_compiler() {
     finding.ok = true;
     finding.detail = program.string();
     break;
+  }
+  return finding;
+}
+
+Finding find_nvrtc() {
+  Finding finding{"NVRTC", Need::compile_cuda, false, "",
+                  "install the CUDA toolkit, or pip install nvidia-cuda-nvrtc"};
+  try {
+    const auto nvrtc = backend::Nvrtc::open();
+    finding.ok = true;
+    finding.detail = nvrtc->version() + ", " + nvrtc->path();
+  } catch (const Error& error) {
+    finding.detail = error.what();
   }
   return finding;
 }
@@ -113,10 +127,7 @@ std::vector<Finding> examine() {
       find_device("host", Need::run_host, "plans need an x86-64 processor with AVX2"),
       find_memory(),
       find_compiler(),
-      find_library("NVRTC", Need::compile_cuda,
-                   {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13", "libnvrtc.so.12",
-                    "/usr/local/cuda/lib64/libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"},
-                   "install the CUDA toolkit, or pip install nvidia-cuda-nvrtc"),
+      find_nvrtc(),
       find_device("cuda", Need::run_cuda, "install the NVIDIA driver (R525 or newer)"),
       find_library("cuBLASLt", Need::optional, {"libcublasLt.so.13", "libcublasLt.so.12"},
                    "pip install nvidia-cublas; only plans with library tactics use it"),

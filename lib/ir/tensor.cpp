@@ -39,10 +39,15 @@ Tensor::Tensor(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(
     return;
   }
   bytes_ = static_cast<size_t>(dtype_bytes(dtype, count));
-  auto storage = std::shared_ptr<std::byte[]>(new std::byte[bytes_ + 1]());
+  // Aligned as kernels want their buffers, so that the runtime can use tensors without a copy.
+  constexpr std::align_val_t kAlignment{64};
+  auto* memory = static_cast<std::byte*>(::operator new(bytes_ + 1, kAlignment));
+  std::memset(memory, 0, bytes_ + 1);
+  const std::shared_ptr<std::byte> storage(
+      memory, [](std::byte* bytes) { ::operator delete(bytes, std::align_val_t{64}); });
   writable_ = storage.get();
   data_ = writable_;
-  owner_ = std::move(storage);
+  owner_ = storage;
 }
 
 Tensor::Tensor(DType dtype, std::vector<int64_t> shape, std::shared_ptr<const void> owner,

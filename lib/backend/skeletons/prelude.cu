@@ -2,6 +2,11 @@
 // random numbers, under the same names as in prelude_host*.h. Header-free: NVRTC knows the math
 // functions (expf, erff, ...) by itself. Accuracy: CUDA's math library without fast-math.
 #define MCC_INLINE static __device__ __forceinline__
+// The spellings of literals that the printer shares with the host; NVRTC lacks these built-ins.
+#define __builtin_inff() __int_as_float(0x7f800000)
+#define __builtin_inf() __longlong_as_double(0x7ff0000000000000LL)
+#define __builtin_nanf(text) __int_as_float(0x7fc00000)
+#define __builtin_nan(text) __longlong_as_double(0x7ff8000000000000LL)
 
 typedef signed char mcc_i8;
 typedef unsigned char mcc_u8;
