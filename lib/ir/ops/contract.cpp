@@ -63,33 +63,48 @@ std::vector<TensorType> infer_contract(const Node& node, const std::vector<Tenso
   return {out};
 }
 
-// Where the elements of an operand lie, by the roles of its axes.
-ContractionOperand places_of(const Tensor& tensor, const Ints& batch, const Ints& contract) {
+// One operand: where its elements lie, by the roles of its axes, and the sizes of its free axes.
+struct Operand {
+  ContractionOperand places;
+  std::vector<int64_t> batch_sizes, free_sizes;
+};
+
+Operand operand_of(const Tensor& tensor, const Ints& batch, const Ints& contract) {
+  Operand operand;
   Ints free;
+  for (int64_t axis : batch)
+    operand.batch_sizes.push_back(tensor.shape()[static_cast<size_t>(axis)]);
   for (int64_t axis = 0; axis < tensor.rank(); ++axis) {
     if (std::find(batch.begin(), batch.end(), axis) == batch.end() &&
         std::find(contract.begin(), contract.end(), axis) == contract.end()) {
       free.push_back(axis);
+      operand.free_sizes.push_back(tensor.shape()[static_cast<size_t>(axis)]);
     }
   }
   const std::vector<int64_t> strides = strides_of(tensor.shape());
-  return {axis_offsets(tensor.shape(), strides, batch), axis_offsets(tensor.shape(), strides, free),
-          axis_offsets(tensor.shape(), strides, contract)};
+  operand.places = {axis_offsets(tensor.shape(), strides, batch),
+                    axis_offsets(tensor.shape(), strides, free),
+                    axis_offsets(tensor.shape(), strides, contract)};
+  return operand;
 }
 
 void evaluate_contract(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
                        std::span<Tensor> outputs) {
   const Attributes& attributes = node.attributes;
-  const ContractionOperand lhs =
-      places_of(inputs[0], attributes.ints("lhs_batch"), attributes.ints("lhs_contract"));
-  const ContractionOperand rhs =
-      places_of(inputs[1], attributes.ints("rhs_batch"), attributes.ints("rhs_contract"));
-  if (lhs.batch.size() != rhs.batch.size() || lhs.depth.size() != rhs.depth.size()) {
+  const Operand lhs =
+      operand_of(inputs[0], attributes.ints("lhs_batch"), attributes.ints("lhs_contract"));
+  const Operand rhs =
+      operand_of(inputs[1], attributes.ints("rhs_batch"), attributes.ints("rhs_contract"));
+  if (lhs.batch_sizes != rhs.batch_sizes || lhs.places.depth.size() != rhs.places.depth.size()) {
     refuse(node, "the batch or contracted dimensions of the operands differ.");
   }
-  store_sums(
-      contract_values(contraction_values(inputs[0]), lhs, contraction_values(inputs[1]), rhs), {},
-      outputs[0]);
+  std::vector<int64_t> shape = lhs.batch_sizes;
+  shape.insert(shape.end(), lhs.free_sizes.begin(), lhs.free_sizes.end());
+  shape.insert(shape.end(), rhs.free_sizes.begin(), rhs.free_sizes.end());
+  expect_shape(node, outputs[0], shape);
+  store_sums(contract_values(contraction_values(inputs[0]), lhs.places,
+                             contraction_values(inputs[1]), rhs.places),
+             {}, outputs[0]);
 }
 
 const OpInfo kRows[] = {

@@ -208,6 +208,14 @@ void evaluate_conv(const Node& node, const EvaluationContext& context,
     tap_strides.push_back(stride * node.attributes.ints("dilations")[i]);
     w_tap_strides.push_back(w_strides[i + 2]);
   }
+  std::vector<int64_t> shape = x.shape();
+  shape[axes.channel] = w.shape()[0];
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const int64_t reach = node.attributes.ints("dilations")[i] * (window[i] - 1) + 1;
+    int64_t& dim = shape[axes.first_spatial + i];
+    dim = count_windows(dim, reach, node.attributes.ints("strides")[i]);
+  }
+  expect_shape(node, outputs[0], shape);
   const int64_t channel_stride = x_strides[axes.channel];
   ContractionOperand left, right;
   left.batch = steps(groups, channel_stride * in_per_group);

@@ -64,6 +64,10 @@ void evaluate_gather(const Node& node, const EvaluationContext&, std::span<const
   const int64_t size = data.shape()[axis];
   const int64_t inner = strides_of(data.shape())[axis];
   const std::vector<int64_t> indices = all_integers(inputs[1]);
+  std::vector<int64_t> shape = data.shape();
+  const auto place = shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(place, inputs[1].shape().begin(), inputs[1].shape().end());
+  expect_shape(node, outputs[0], shape);
   if (outputs[0].elements() == 0) return;
   const int64_t outer = outputs[0].elements() / (inner * static_cast<int64_t>(indices.size()));
   int64_t target = 0;

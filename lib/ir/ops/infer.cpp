@@ -158,6 +158,21 @@ void require_single(const Node& node, const TensorType& type, std::string_view w
   }
 }
 
+void expect_shape(const Node& node, const Tensor& output, const std::vector<int64_t>& shape) {
+  if (output.shape() == shape) return;
+  const auto text = [](const std::vector<int64_t>& dims) {
+    return shape_text(Shape(dims.begin(), dims.end()));
+  };
+  throw InternalError(std::string(op_info(node.op).name) + ": inference says " +
+                      text(output.shape()) + ", but the result is " + text(shape) + ".");
+}
+
+int64_t count_windows(int64_t padded, int64_t reach, int64_t stride) {
+  int64_t count = 0;
+  for (int64_t start = 0; start + reach <= padded; start += stride) ++count;
+  return count;
+}
+
 std::string type_text(const TensorType& type) {
   return std::string(dtype_info(type.dtype).name) + shape_text(type.shape);
 }

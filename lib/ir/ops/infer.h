@@ -48,6 +48,12 @@ void require_single(const Node& node, const TensorType& type, std::string_view w
 bool provably_different(const Expr& a, const Expr& b);
 std::string type_text(const TensorType& type);  // "f32[s0, 3]"
 
+// Evaluators work out their output's shape by themselves and hold it against the inferred one:
+// InternalError when they differ, for inference is wrong then.
+void expect_shape(const Node& node, const Tensor& output, const std::vector<int64_t>& shape);
+// How many windows of `reach` elements fit into `padded` elements at steps of `stride`.
+int64_t count_windows(int64_t padded, int64_t reach, int64_t stride);
+
 // Rows of a family as a span over a static array.
 template <size_t N>
 std::span<const OpInfo> rows(const OpInfo (&table)[N]) {

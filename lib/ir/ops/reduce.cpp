@@ -49,12 +49,16 @@ std::vector<TensorType> infer_scan(const Node& node, const std::vector<TensorTyp
 }
 
 template <typename T>
-void reduce_typed(const std::string& fn, const Tensor& input, const Ints& axes, Tensor& out) {
+void reduce_typed(const Node& node, const std::string& fn, const Tensor& input, const Ints& axes,
+                  Tensor& out) {
   Ints kept;
   for (int64_t i = 0; i < input.rank(); ++i) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) kept.push_back(i);
   }
   const std::vector<int64_t> strides = strides_of(input.shape());
+  std::vector<int64_t> shape;
+  for (int64_t axis : kept) shape.push_back(input.shape()[static_cast<size_t>(axis)]);
+  expect_shape(node, out, shape);
   const std::vector<int64_t> bases = axis_offsets(input.shape(), strides, kept);
   const std::vector<int64_t> offsets = axis_offsets(input.shape(), strides, axes);
   const bool is_unsigned = dtype_info(input.dtype()).kind == DTypeKind::unsigned_integer;
@@ -76,9 +80,9 @@ void evaluate_reduce(const Node& node, const EvaluationContext&, std::span<const
   const std::string& fn = node.attributes.text("fn");
   const Ints& axes = node.attributes.ints("axes");
   if (is_floating(inputs[0].dtype())) {
-    reduce_typed<double>(fn, inputs[0], axes, outputs[0]);
+    reduce_typed<double>(node, fn, inputs[0], axes, outputs[0]);
   } else {
-    reduce_typed<int64_t>(fn, inputs[0], axes, outputs[0]);
+    reduce_typed<int64_t>(node, fn, inputs[0], axes, outputs[0]);
   }
 }
 

@@ -68,9 +68,12 @@ std::vector<Key> keys_of(const Tensor& input) {
 
 // Writes the first `count` elements of every row along `axis` in order; equal elements keep their
 // order in the input (the lower index first).
-void order_rows(const Tensor& input, int64_t axis, bool descending, int64_t count,
+void order_rows(const Node& node, const Tensor& input, int64_t axis, bool descending, int64_t count,
                 std::span<Tensor> outputs) {
   const std::vector<Key> keys = keys_of(input);
+  std::vector<int64_t> shape = input.shape();
+  shape[static_cast<size_t>(axis)] = count;
+  expect_shape(node, outputs[0], shape);
   Ints kept;
   for (int64_t i = 0; i < input.rank(); ++i) {
     if (i != axis) kept.push_back(i);
@@ -105,13 +108,13 @@ void evaluate_topk(const Node& node, const EvaluationContext&, std::span<const T
   if (count > inputs[0].shape()[static_cast<size_t>(axis)]) {
     refuse(node, "k = " + std::to_string(count) + " is larger than the axis.");
   }
-  order_rows(inputs[0], axis, node.attributes.integer("largest") != 0, count, outputs);
+  order_rows(node, inputs[0], axis, node.attributes.integer("largest") != 0, count, outputs);
 }
 
 void evaluate_sort(const Node& node, const EvaluationContext&, std::span<const Tensor> inputs,
                    std::span<Tensor> outputs) {
   const int64_t axis = node.attributes.integer("axis");
-  order_rows(inputs[0], axis, node.attributes.integer("descending") != 0,
+  order_rows(node, inputs[0], axis, node.attributes.integer("descending") != 0,
              inputs[0].shape()[static_cast<size_t>(axis)], outputs);
 }
 

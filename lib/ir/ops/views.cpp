@@ -126,10 +126,13 @@ void evaluate_transpose(const Node& node, const EvaluationContext&, std::span<co
                         std::span<Tensor> outputs) {
   const std::vector<int64_t> strides = strides_of(inputs[0].shape());
   AxisTables tables;
+  std::vector<int64_t> shape;
   for (int64_t axis : node.attributes.ints("perm")) {
     const auto a = static_cast<size_t>(axis);
+    shape.push_back(inputs[0].shape()[a]);
     tables.push_back(linear_table(inputs[0].shape()[a], 0, strides[a]));
   }
+  expect_shape(node, outputs[0], shape);
   copy_by_tables(inputs[0], outputs[0], tables);
 }
 
@@ -188,11 +191,14 @@ int64_t padded_source(const std::string& mode, int64_t index, int64_t size) {
 void evaluate_pad(const Node& node, const EvaluationContext& context,
                   std::span<const Tensor> inputs, std::span<Tensor> outputs) {
   const Shape& low = node.attributes.shape("low");
+  const Shape& high = node.attributes.shape("high");
+  std::vector<int64_t> shape;
   const std::string& mode = node.attributes.text("mode");
   const std::vector<int64_t> strides = strides_of(inputs[0].shape());
   AxisTables tables;
   for (size_t i = 0; i < low.size(); ++i) {
     const int64_t before = low[i].evaluate(context.bindings);
+    shape.push_back(before + inputs[0].shape()[i] + high[i].evaluate(context.bindings));
     std::vector<int64_t> table;
     for (int64_t o = 0; o < outputs[0].shape()[i]; ++o) {
       const int64_t source = padded_source(mode, o - before, inputs[0].shape()[i]);
@@ -201,6 +207,7 @@ void evaluate_pad(const Node& node, const EvaluationContext& context,
     }
     tables.push_back(std::move(table));
   }
+  expect_shape(node, outputs[0], shape);
   copy_by_tables(inputs[0], outputs[0], tables, inputs.size() == 2 ? &inputs[1] : nullptr);
 }
 
@@ -208,6 +215,9 @@ void evaluate_concat(const Node& node, const EvaluationContext&, std::span<const
                      std::span<Tensor> outputs) {
   const auto axis = static_cast<size_t>(node.attributes.integer("axis"));
   const std::vector<int64_t>& shape = outputs[0].shape();
+  std::vector<int64_t> joined = inputs[0].shape();
+  for (const Tensor& input : inputs.subspan(1)) joined[axis] += input.shape()[axis];
+  expect_shape(node, outputs[0], joined);
   const int64_t inner = strides_of(shape)[axis];
   int64_t at = 0;
   for (const Tensor& input : inputs) {

@@ -79,10 +79,18 @@ void window_typed(const Node& node, const EvaluationContext& context, const Tens
   const Ints& strides = node.attributes.ints("strides");
   const bool is_unsigned = dtype_info(input.dtype()).kind == DTypeKind::unsigned_integer;
   const bool arg = fn == "arg_max";
-  std::vector<int64_t> low;
+  std::vector<int64_t> low, shape = input.shape();
   for (const Expr& pad : node.attributes.shape("pads_low")) {
     low.push_back(pad.evaluate(context.bindings));
   }
+  for (size_t a = 0; a < axes.size(); ++a) {
+    const int64_t high = node.attributes.shape("pads_high")[a].evaluate(context.bindings);
+    const int64_t reach =
+        node.attributes.ints("dilations")[a] * (node.attributes.ints("window")[a] - 1) + 1;
+    int64_t& dim = shape[static_cast<size_t>(axes[a])];
+    dim = count_windows(low[a] + dim + high, reach, strides[a]);
+  }
+  expect_shape(node, out, shape);
   const std::vector<Tap> taps = window_taps(node, input);
   const std::vector<int64_t> in_strides = strides_of(input.shape());
   const std::vector<int64_t> out_strides = strides_of(out.shape());
