@@ -11,6 +11,12 @@ struct ToolContext {
   int exit_code = 0;        // set by the subcommand that ran; see docs/cli.md
 };
 
+// For options that may be given several times: each occurrence takes one value, so that
+// `--input a.npz plan.bin` leaves plan.bin to the positional argument.
+inline CLI::Option* repeatable(CLI::Option* option) {
+  return option->allow_extra_args(false)->default_str("");
+}
+
 // Each adds its subcommand with its options and the callback that runs it. Callbacks report
 // failures by throwing; main maps those to exit codes.
 void add_compile(CLI::App& app, ToolContext& context);

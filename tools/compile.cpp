@@ -148,12 +148,14 @@ void add_compile(CLI::App& app, ToolContext& context) {
                       "the plan to write (default: MODEL.plan here), or the text of --emit")
       ->type_name("FILE");
   add_request_options(*command, options->request);
-  command->add_option("--arch", options->backend.architectures, "GPU architectures")
+  repeatable(command->add_option("--arch", options->backend.architectures,
+                                 "GPU architectures (default: sm_80,sm_89,sm_90)"))
       ->delimiter(',')
       ->type_name("sm_80,...");
   command->add_flag("--no-cuda", options->no_cuda, "no GPU code");
   command->add_flag("--no-ptx", options->no_ptx, "no PTX for newer GPUs");
-  command->add_option("--host-isa", options->backend.host_isas, "host instruction sets")
+  repeatable(command->add_option("--host-isa", options->backend.host_isas,
+                                 "host instruction sets (default: v3,v4)"))
       ->delimiter(',')
       ->type_name("v3,v4");
   command->add_flag("--no-host", options->no_host, "no host code");
@@ -166,7 +168,8 @@ void add_compile(CLI::App& app, ToolContext& context) {
                     "store the generated source text in the plan");
   command->add_option("--emit", options->emit, "print one stage instead of writing a plan")
       ->check(CLI::IsMember({"ir", "kernels", "cuda", "host", "ptx"}));
-  command->add_option("--print-after", options->print_after, "print the graph after these passes, or all")
+  repeatable(command->add_option("--print-after", options->print_after,
+                                 "print the graph after these passes, or all"))
       ->delimiter(',')
       ->type_name("PASS");
   command->add_option("--dump-dir", options->dump_directory, "write every changed graph here")

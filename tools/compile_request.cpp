@@ -6,6 +6,7 @@
 
 #include "lib/ir/text.h"
 #include "lib/support/error.h"
+#include "tools/commands.h"
 #include "tools/io/files.h"
 
 namespace mcc::tools {
@@ -80,11 +81,12 @@ LayoutChoice layout_choice(const std::string& name) {
 }  // namespace
 
 void add_request_options(CLI::App& command, CompileRequest& request) {
-  command.add_option("--input", request.inputs,
-                     "shape of an input: NAME:1x3x224x224; letters name dynamic dimensions")
+  repeatable(command.add_option(
+                 "--input", request.inputs,
+                 "shape of an input: NAME:1x3x224x224; letters name dynamic dimensions"))
       ->type_name("NAME:SHAPE");
-  command.add_option("--dim", request.dims,
-                     "sizes of a dynamic dimension: NAME=1..64, or NAME=4 to fix it")
+  repeatable(command.add_option("--dim", request.dims,
+                                "sizes of a dynamic dimension: NAME=1..64, or NAME=4 to fix it"))
       ->type_name("NAME=RANGE");
   command.add_option("--layout", request.layout, "memory layout of images")
       ->check(CLI::IsMember({"auto", "nchw", "nhwc"}));
@@ -92,7 +94,9 @@ void add_request_options(CLI::App& command, CompileRequest& request) {
   command.add_option("--fold-limit", request.folding_limit_bytes,
                      "largest result of constant folding, bytes")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--disable", request.disabled, "passes to leave out")->delimiter(',')->type_name("PASS");
+  repeatable(command.add_option("--disable", request.disabled, "passes to leave out"))
+      ->delimiter(',')
+      ->type_name("PASS");
   command.add_option("--stop-after", request.stop_after, "run only the first N passes (-1: all)");
 }
 

@@ -235,7 +235,8 @@ void add_inspect(CLI::App& app, ToolContext& context) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand("inspect", "Show what a plan holds");
   command->add_option("plan", options->plan, "the plan file")->required()->type_name("PLAN");
-  command->add_option("--dim", options->dims, "size of a dynamic dimension for the arena: NAME=SIZE")
+  repeatable(command->add_option("--dim", options->dims,
+                                 "size of a dynamic dimension for the arena: NAME=SIZE"))
       ->type_name("NAME=SIZE");
   command->add_flag("--kernels", options->kernels, "list every kernel of every target");
   command->add_flag("--manifest", options->manifest, "print the whole manifest as JSON");

@@ -62,16 +62,19 @@ void add_opt(CLI::App& app, ToolContext& context) {
   command->add_option("input", options->input, "the graph's text (-: standard input)")->type_name("FILE");
   command->add_option("-o,--output", options->output, "where the result goes (-: standard output)")
       ->type_name("FILE");
-  command->add_option("-p,--passes", options->passes, "run exactly these passes, in this order")
+  repeatable(command->add_option("-p,--passes", options->passes,
+                                 "run exactly these passes, in this order"))
       ->delimiter(',')
       ->type_name("PASS,...");
   command->add_option("--layout", options->request.layout, "memory layout of images")
       ->check(CLI::IsMember({"auto", "nchw", "nhwc"}));
   command->add_option("-O,--optimize", options->request.level, "optimisation level")
       ->check(CLI::Range(0, 2));
-  command->add_option("--disable", options->request.disabled, "passes to leave out")->delimiter(',');
+  repeatable(command->add_option("--disable", options->request.disabled, "passes to leave out"))
+      ->delimiter(',');
   command->add_option("--stop-after", options->request.stop_after, "run only the first N passes (-1: all)");
-  command->add_option("--print-after", options->print_after, "print after these passes, or all")
+  repeatable(command->add_option("--print-after", options->print_after,
+                                 "print after these passes, or all"))
       ->delimiter(',');
   command->add_option("--dump-dir", options->dump_directory, "write every changed graph here");
   command->add_flag("--time-passes", options->time_passes, "print how long each pass took");

@@ -165,10 +165,11 @@ void add_run(CLI::App& app, ToolContext& context) {
       ->check(CLI::Range(0, 4096));
   command->add_flag("--no-replay", options->session.disable_replay,
                     "cuda: launch kernel by kernel instead of replaying a CUDA graph");
-  command->add_option("--input", options->input.sources,
-                      "FILE.npz, or NAME=FILE.npy|FILE|random|zeros (default: random)")
+  repeatable(command->add_option("--input", options->input.sources,
+                                 "FILE.npz, or NAME=FILE.npy|FILE|random|zeros (default: random)"))
       ->type_name("SOURCE");
-  command->add_option("--dim", options->input.dims, "size of a dynamic dimension: NAME=SIZE")
+  repeatable(command->add_option("--dim", options->input.dims,
+                                 "size of a dynamic dimension: NAME=SIZE"))
       ->type_name("NAME=SIZE");
   command->add_option("--seed", options->input.seed, "seed of random inputs");
   command->add_option("-o,--output", options->output, "write the outputs to this .npz file")

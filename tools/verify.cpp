@@ -242,10 +242,11 @@ void add_verify(CLI::App& app, ToolContext& context) {
   command->add_option("--device", options->session.device, "auto, host, cuda or cuda:N");
   command->add_option("--threads", options->session.threads, "host threads (0: one per core)")
       ->check(CLI::Range(0, 4096));
-  command->add_option("--input", options->input.sources,
-                      "FILE.npz, or NAME=FILE.npy|FILE|random|zeros (default: random)")
+  repeatable(command->add_option("--input", options->input.sources,
+                                 "FILE.npz, or NAME=FILE.npy|FILE|random|zeros (default: random)"))
       ->type_name("SOURCE");
-  command->add_option("--dim", options->input.dims, "size of a dynamic dimension: NAME=SIZE")
+  repeatable(command->add_option("--dim", options->input.dims,
+                                 "size of a dynamic dimension: NAME=SIZE"))
       ->type_name("NAME=SIZE");
   command->add_option("--seed", options->input.seed, "seed of random inputs");
   command->add_option("--tolerance", options->tolerance,

@@ -89,6 +89,8 @@ class Run(PlanTest):
         write_npz(self.directory / "packed.npz", {"pixels": npy((2, 8, 6, 6), values)}, zipfile.ZIP_DEFLATED)
         header = len((self.directory / "x.npy").read_bytes()) - 4 * len(values)
         (self.directory / "x.raw").write_bytes((self.directory / "x.npy").read_bytes()[header:])
+        # Options may come before the plan: each takes one value.
+        self.succeed("run", "--input", self.directory / "stored.npz", "--dim", "batch=2", self.plan)
         results = []
         for extra in (["--input", self.directory / "stored.npz"], ["--input", self.directory / "packed.npz"],
                       ["--input", f"pixels={self.directory}/x.npy"],

@@ -57,6 +57,30 @@ TEST(RuntimeLibrary, StaysSmall) {
               static_cast<uintmax_t>(std::filesystem::file_size(stripped)));
 }
 
+// The header is C99; a C program links with the library alone.
+TEST(RuntimeLibrary, ServesCPrograms) {
+  if (sanitized()) GTEST_SKIP() << "the library needs the sanitizer's runtime";
+  const test::TemporaryDirectory directory;
+  test::write_file(directory.file("main.c"),
+                   "#include \"runtime/include/mcc.h\"\n"
+                   "#include <stdio.h>\n"
+                   "int main(void) {\n"
+                   "  mcc_plan* plan = NULL;\n"
+                   "  mcc_status status = mcc_plan_open(\"absent\", NULL, &plan);\n"
+                   "  printf(\"%d %s\\n\", (int)status, mcc_plan_error(plan));\n"
+                   "  mcc_plan_close(plan);\n"
+                   "  return 0;\n"
+                   "}\n");
+  const std::string program = directory.file("program");
+  const std::string command = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror -I" +
+                              std::string(MCC_SOURCE_DIR) + " " + directory.file("main.c") + " " +
+                              kLibrary + " -o " + program;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string folder = std::filesystem::path(kLibrary).parent_path().string();
+  EXPECT_EQ(output_of("LD_LIBRARY_PATH=" + folder + " " + program),
+            "3 cannot open the plan file absent: No such file or directory\n");
+}
+
 TEST(RuntimeLibrary, ExportsTheCApiAlone) {
   const std::string text = output_of("nm -D --defined-only " + kLibrary);
   EXPECT_NE(text.find(" mcc_session_run"), std::string::npos);
