@@ -2,6 +2,7 @@
 #include "lib/ir/graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "lib/ir/op.h"
@@ -115,7 +116,6 @@ const Tensor* Graph::constant_of(ValueId value, const std::vector<int32_t>& prod
 
 Rewriter::Rewriter(Graph& graph) : graph_(graph), old_(std::move(graph.nodes)) {
   graph_.nodes.clear();
-  new_.reserve(old_.size());
 }
 
 ValueId Rewriter::resolve(ValueId value) const {
@@ -128,12 +128,24 @@ ValueId Rewriter::resolve(ValueId value) const {
 void Rewriter::keep(const Node& node) {
   new_.push_back(node);
   for (ValueId& input : new_.back().inputs) input = resolve(input);
+  record_producers();
+}
+
+void Rewriter::record_producers() {
+  producers_.resize(graph_.values.size(), nullptr);
+  for (ValueId output : new_.back().outputs) producers_[static_cast<size_t>(output)] = &new_.back();
+}
+
+const Node* Rewriter::producer(ValueId value) const {
+  if (value == kNoValue || static_cast<size_t>(value) >= producers_.size()) return nullptr;
+  return producers_[static_cast<size_t>(value)];
 }
 
 std::vector<ValueId> Rewriter::emit(Node node) {
   define_outputs(graph_, node);
   changed_ = true;
   new_.push_back(std::move(node));
+  record_producers();
   return new_.back().outputs;
 }
 
@@ -154,7 +166,8 @@ void Rewriter::replace(ValueId old_value, ValueId new_value) {
 }
 
 void Rewriter::finish() {
-  graph_.nodes = std::move(new_);
+  graph_.nodes.assign(std::make_move_iterator(new_.begin()), std::make_move_iterator(new_.end()));
+  producers_.clear();
   for (ValueId& output : graph_.outputs) output = resolve(output);
   for (Symbol& symbol : graph_.symbols) {
     if (symbol.source.kind == SymbolSource::Kind::value) symbol.source.input = resolve(symbol.source.input);

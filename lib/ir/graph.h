@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -123,6 +124,9 @@ class Rewriter {
   // All later uses of `old_value` (graph outputs too) read `new_value`. The new value takes over
   // the old one's name if it has none. Types must be equal (InternalError).
   void replace(ValueId old_value, ValueId new_value);
+  // The node, kept or emitted so far, that defines a current value; nullptr for graph inputs. The
+  // pointer stays valid until finish().
+  const Node* producer(ValueId value) const;
   bool changed() const { return changed_; }
   Graph& graph() { return graph_; }
   // Installs the new node list. Call exactly once.
@@ -131,7 +135,10 @@ class Rewriter {
  private:
   Graph& graph_;
   std::vector<Node> old_;
-  std::vector<Node> new_;
+  void record_producers();
+
+  std::deque<Node> new_;  // nodes never move while the sweep runs
+  std::vector<const Node*> producers_;
   std::map<ValueId, ValueId> replaced_;
   bool changed_ = false;
 };

@@ -219,8 +219,8 @@ class Parser {
     }
     for (const auto& [index, name] : symbol_values) {
       auto found = names.find(name);
-      if (found == names.end()) scan_.fail("value %" + name + " is not defined");
-      graph.symbols[index].source.input = found->second;
+      if (found == names.end() && name != "none") scan_.fail("value %" + name + " is not defined");
+      graph.symbols[index].source.input = found == names.end() ? kNoValue : found->second;
     }
     --depth_;
     return graph;

@@ -26,7 +26,8 @@ class Verifier {
     if (graph_.outputs.size() != graph_.output_names.size()) fail("outputs and their names differ in number");
     for (ValueId output : graph_.outputs) use(output);
     for (const Symbol& symbol : graph_.symbols) {
-      if (symbol.source.kind == SymbolSource::Kind::value) use(symbol.source.input);
+      const bool reads = symbol.source.kind == SymbolSource::Kind::value;
+      if (reads && symbol.source.input != kNoValue) use(symbol.source.input);
     }
   }
 
