@@ -72,6 +72,12 @@ std::optional<double> PatternScope::splat(ValueId value) const {
   const int64_t count = tensor->elements();
   const bool number = is_floating(tensor->dtype()) || is_integer(tensor->dtype());
   if (!number || count < 1 || count > kSplatSearchElements) return std::nullopt;
+  // Integers that a double cannot hold are no numbers to calculate with here.
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (is_integer(tensor->dtype()) &&
+      (tensor->get_int64(0) > kExact || tensor->get_int64(0) < -kExact)) {
+    return std::nullopt;
+  }
   const double first = tensor->get_double(0);
   for (int64_t i = 1; i < count; ++i) {
     if (tensor->get_double(i) != first) return std::nullopt;
@@ -144,7 +150,7 @@ ValueId PatternScope::constant_of(Tensor tensor, const std::vector<std::string>&
   return emit(Op::constant, {}, std::move(attributes), origin);
 }
 
-ValueId PatternScope::filled(const TensorType& type, double value,
+ValueId PatternScope::filled(TensorType type, double value,
                              const std::vector<std::string>& origin) {
   const ValueId scalar = constant_of(Tensor::scalar(type.dtype, value), origin);
   return broadcast(scalar, type.shape, {}, origin);

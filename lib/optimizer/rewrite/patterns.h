@@ -34,6 +34,7 @@ class PatternScope {
   std::optional<double> splat(ValueId value) const;
   // Whether one place at most reads the value, as far as the sweep can know.
   bool single_use(ValueId value) const;
+  // References to types last until the next emission.
   const TensorType& type(ValueId value) const { return rewriter_.graph().type(value); }
   const Shape& shape(ValueId value) const { return type(value).shape; }
 
@@ -51,7 +52,7 @@ class PatternScope {
                 const std::vector<std::string>& origin);
   ValueId constant_of(Tensor tensor, const std::vector<std::string>& origin);
   // A value of the given type whose elements all equal `value`.
-  ValueId filled(const TensorType& type, double value, const std::vector<std::string>& origin);
+  ValueId filled(TensorType type, double value, const std::vector<std::string>& origin);
 
   // The driver tells that `replacement` took over the uses of `replaced`.
   void take_over(ValueId replaced, ValueId replacement);
