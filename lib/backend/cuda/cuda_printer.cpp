@@ -79,11 +79,28 @@ void CudaPrinter::allocate(const Stmt& stmt) {
        std::to_string(stmt.elements) + "];");
 }
 
-std::string CudaPrinter::fold_text(const Stmt& stmt, DType dtype, const std::string& a, const std::string& b) const {
+// Several threads may accumulate into one element of a parameter.
+void CudaPrinter::store(const Stmt& stmt) {
+  if (stmt.accumulate.empty() || !stmt.memory.empty()) return KernelPrinter::store(stmt);
+  ensure_indirect(stmt.index);
+  const std::string place = memory_text(stmt.buffer, {}) + " + " + index_text(stmt.index);
+  const std::string value = scalar_value(stmt.value);
+  if (stmt.accumulate == "add" && (stmt.dtype == DType::f32 || stmt.dtype == DType::i32)) {
+    return line("atomicAdd(" + place + ", " + value + ");");
+  }
+  const std::string type = source_type(stmt.dtype);
+  const DType compute = compute_type(stmt.dtype);
+  const std::string old = source_from_storage("mcc_old", stmt.dtype);
+  const std::string updated = source_to_storage(fold_text(stmt.accumulate, compute, old, value), compute, stmt.dtype);
+  line("mcc_atomic_update(" + place + ", [&](" + type + " mcc_old) { return (" + type + ")(" + updated + "); });");
+}
+
+std::string CudaPrinter::fold_text(const std::string& function, DType dtype, const std::string& a,
+                                   const std::string& b) const {
   Scalar fold;
   fold.kind = ScalarKind::apply;
   fold.dtype = dtype;
-  fold.function = stmt.function;
+  fold.function = function;
   auto operand = std::make_shared<Scalar>();
   operand->dtype = dtype;
   fold.operands = {operand, operand};
@@ -100,7 +117,7 @@ void CudaPrinter::collective(const Stmt& stmt) {
   const int width = stmt.kind == StmtKind::warp_reduce ? stmt.lanes : 32;
   line("for (int mcc_offset = " + std::to_string(width / 2) + "; mcc_offset > 0; mcc_offset >>= 1) {");
   line("  const " + type + " mcc_other = (" + type + ")__shfl_xor_sync(0xffffffffu, " + stmt.name + ", mcc_offset);");
-  line("  " + stmt.name + " = " + fold_text(stmt, dtype, stmt.name, "mcc_other") + ";");
+  line("  " + stmt.name + " = " + fold_text(stmt.function, dtype, stmt.name, "mcc_other") + ";");
   line("}");
   if (stmt.kind == StmtKind::warp_reduce) return;
   // One partial result per warp through shared memory; every thread folds them in the same order.
@@ -111,7 +128,7 @@ void CudaPrinter::collective(const Stmt& stmt) {
   line("__syncthreads();");
   line(stmt.name + " = " + partial + "[0];");
   line("for (int mcc_warp = 1; mcc_warp < " + std::to_string(warps) + "; ++mcc_warp) " + stmt.name + " = " +
-       fold_text(stmt, dtype, stmt.name, partial + "[mcc_warp]") + ";");
+       fold_text(stmt.function, dtype, stmt.name, partial + "[mcc_warp]") + ";");
   line("__syncthreads();");
 }
 

@@ -17,6 +17,7 @@ class CudaPrinter : public KernelPrinter {
 
  private:
   void loop(const Stmt& stmt) override;
+  void store(const Stmt& stmt) override;
   void allocate(const Stmt& stmt) override;
   void collective(const Stmt& stmt) override;
   void index_loop(const Stmt& stmt, const std::string& source);
@@ -25,7 +26,7 @@ class CudaPrinter : public KernelPrinter {
   bool is_wide(const Expr& index, const Stmt& loop) const;
   void collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, std::set<const Scalar*>& seen,
                           std::vector<ScalarPtr>& loads) const;
-  std::string fold_text(const Stmt& stmt, DType dtype, const std::string& a, const std::string& b) const;
+  std::string fold_text(const std::string& function, DType dtype, const std::string& a, const std::string& b) const;
 };
 
 }  // namespace mcc::backend

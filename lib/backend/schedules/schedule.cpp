@@ -14,6 +14,10 @@ constexpr std::array kSchedules{
     ScheduleInfo{"contraction", host_contraction, cuda_contraction},
     ScheduleInfo{"conv", host_conv, cuda_conv},
     ScheduleInfo{"window", host_window, cuda_window},
+    ScheduleInfo{"conv_transpose", host_conv_transpose, cuda_conv_transpose},
+    ScheduleInfo{"scan", host_scan, cuda_scan},
+    ScheduleInfo{"scatter", host_scatter, cuda_scatter},
+    ScheduleInfo{"sort", host_sort, cuda_sort},
 };
 
 }  // namespace

@@ -156,6 +156,33 @@ MCC_INLINE int mcc_dot4_us(int a, int b, int c) {
   return d;
 }
 
+// ---- Atomic read-modify-write of one element: update(old) until nobody interferes. Elements below 32
+// bits change as part of the aligned word around them.
+template <class W, class T, class F> MCC_INLINE void mcc_atomic_word(T* p, F update) {
+  W* word = reinterpret_cast<W*>(p);
+  W old = *word, seen;
+  do {
+    seen = old;
+    old = atomicCAS(word, seen, mcc_bitcast<W>(update(mcc_bitcast<T>(seen))));
+  } while (old != seen);
+}
+template <class T, class F> MCC_INLINE void mcc_atomic_update(T* p, F update) {
+  if constexpr (sizeof(T) == 8) {
+    mcc_atomic_word<mcc_u64>(p, update);
+  } else if constexpr (sizeof(T) == 4) {
+    mcc_atomic_word<mcc_u32>(p, update);
+  } else {
+    const mcc_u64 address = reinterpret_cast<mcc_u64>(p);
+    const int shift = static_cast<int>(address & 3) * 8;
+    const mcc_u32 mask = ((1U << (sizeof(T) * 8)) - 1U) << shift;
+    mcc_u32* word = reinterpret_cast<mcc_u32*>(address & ~static_cast<mcc_u64>(3));
+    mcc_atomic_word<mcc_u32>(word, [&](mcc_u32 bits) {
+      const mcc_u32 fresh = static_cast<mcc_u32>(update(static_cast<T>(bits >> shift)));
+      return (bits & ~mask) | ((fresh << shift) & mask);
+    });
+  }
+}
+
 // ---- Powers and remainders: fmod takes the dividend's sign, mod the divisor's. Integer powers
 // wrap; negative exponents truncate 1 / x^n.
 template <class T> MCC_INLINE T mcc_integer_pow(T base, T exponent) {
