@@ -66,15 +66,18 @@ template <class V> MCC_INLINE V mcc_exp_narrow(V x) {
   const mcc_exp_parts<V> parts = mcc_reduce_exp(x);
   return (parts.expm1 + mcc_element<V>(1)) * mcc_power_of_two<V>(parts.n);
 }
+// e^x - 1 for x inside [-40, 80] (f32) or [-40, 700] (f64)
+template <class V> MCC_INLINE V mcc_expm1_narrow(V x) {
+  const mcc_exp_parts<V> parts = mcc_reduce_exp(x);
+  const V two = mcc_power_of_two<V>(parts.n);
+  return two * parts.expm1 + (two - mcc_element<V>(1));
+}
 template <class V> MCC_INLINE V mcc_expm1(V x) {
   typedef mcc_element<V> E;
   const V low = mcc_splat<V>(E(-40));
   const V high = mcc_splat<V>(mcc_is_double<V> ? E(700) : E(80));
   const V inside = x < low ? low : (x > high ? high : x);
-  const mcc_exp_parts<V> parts = mcc_reduce_exp(inside);
-  const V two = mcc_power_of_two<V>(parts.n);
-  const V near = two * parts.expm1 + (two - E(1));
-  const V result = x > high ? mcc_exp(x) : near;
+  const V result = x > high ? mcc_exp(x) : mcc_expm1_narrow(inside);
   return x == V{} ? x : result;  // keeps the sign of zero
 }
 
@@ -140,7 +143,7 @@ template <class V> MCC_INLINE V mcc_tanh(V x) {
   typedef mcc_element<V> E;
   const V limit = mcc_splat<V>(mcc_is_double<V> ? E(20) : E(10));
   const V a = mcc_abs(x);
-  const V t = mcc_expm1((a > limit ? limit : a) * E(2));
+  const V t = mcc_expm1_narrow((a > limit ? limit : a) * E(2));
   return mcc_copysign(t / (t + E(2)), x);
 }
 template <class V> MCC_INLINE V mcc_sigmoid(V x) {
