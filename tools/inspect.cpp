@@ -135,7 +135,7 @@ Json inspect(const InspectOptions& options, const PlanHandle& plan, const Json& 
     const int64_t limit = symbol["max"].get<int64_t>();
     symbols.push_back({{"name", symbol["name"]}, {"label", symbol["label"]},
                        {"min", symbol["min"]},
-                       {"max", limit >= int64_t{1} << 31 ? Json(nullptr) : Json(limit)}});
+                       {"max", limit >= (int64_t{1} << 31) - 1 ? Json(nullptr) : Json(limit)}});
   }
   json["symbols"] = std::move(symbols);
   json["program"] = program_json(manifest);
