@@ -46,11 +46,11 @@ enum class Op : uint8_t {
   // -- reductions
   reduce,        // {fn: "sum"|"prod"|"min"|"max"|"any"|"all", axes: I sorted} drops the axes
   arg_reduce,    // {fn: "min"|"max", axis: int, select_last: int} -> i64, drops the axis
-  window_reduce, // {fn: "sum"|"max"|"min"|"arg_max", axes: I, window: I, strides: I, pads_low: S, pads_high: S,
-                 //  dilations: I} windows slide over `axes` of any layout; padding is neutral;
+  window_reduce, // {fn: "sum"|"max"|"min"|"arg_max", axes: I, window: I, strides: I, pads_low: S,
+                 //  pads_high: S, dilations: I} windows slide over `axes` of any layout; padding is neutral;
                  //  out dim = floor((in + low + high - dilation*(window-1) - 1) / stride) + 1;
-             //  arg_max -> i64: row-major index of the first largest element over the input's
-             //  `axes` only (the caller adds the offset of the other axes)
+                 //  arg_max -> i64: row-major index of the first largest element over the input's
+                 //  `axes` only (the caller adds the offset of the other axes)
   scan,          // {fn: "sum"|"prod"|"max"|"min", axis: int, exclusive: int, reverse: int}
   // -- contractions (accumulate in f32 for f16/bf16/f8/f32, f64 for f64, i32 for 8-bit and smaller
   //    integers, whose signs may be mixed, else the input type); {out: dtype, optional: the
@@ -65,7 +65,8 @@ enum class Op : uint8_t {
   // -- kept whole until scheduling
   softmax,    // {axis: int}
   normalize,  // {axes: I sorted, epsilon: double, kind: "layer"|"rms"} (x - mean) / sqrt(var +
-              //  eps), or x / sqrt(mean(x^2) + eps); no scale, no bias; statistics in f32 (f64 for f64)
+              //  eps), or x / sqrt(mean(x^2) + eps); no scale, no bias; statistics in f32 (f64 for
+              //  f64)
   attention,  // {scale: double, causal: 0 none, 1 query i sees keys j <= i, 2 keys
               //  j <= i + Sk - Sq} (q[B,H,Sq,D], k[B,H,Sk,D], v[B,H,Sk,Dv], optional
               //  additive mask broadcast to [B,H,Sq,Sk])

@@ -24,7 +24,6 @@ struct ContractionValues {
   const double* doubles = nullptr;
   const int64_t* integers = nullptr;
   std::vector<float> real_storage;
-  std::vector<double> double_storage;
   std::vector<int64_t> integer_storage;
 };
 // `tensor` must outlive the result.
