@@ -80,6 +80,8 @@ GroupLowering::GroupLowering(const Group& group, LoopKernel& kernel)
 
 std::string GroupLowering::new_variable(const std::string& prefix, const Expr& extent) {
   std::string variable = prefix + std::to_string(next_variable_++);
+  // Graph symbols are "s<n>"; a clash would mix up a size and a loop.
+  check_internal(kernel_.ranges.count(variable) == 0, "a loop variable has a symbol's name");
   declare(variable, extent);
   return variable;
 }

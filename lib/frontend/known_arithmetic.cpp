@@ -240,6 +240,7 @@ std::optional<Results> known_moves(NodeContext& node, const OperatorEntry& entry
     if (node.inputs[i] && !node.inputs[i].known_values()) return std::nullopt;
   }
   Graph graph;
+  graph.symbols = node.b.graph().symbols;  // for their ranges
   Builder builder(graph);
   NodeContext inner(node.node, stand_ins, builder, node.opset);
   std::vector<Tensor> outputs;
@@ -255,6 +256,7 @@ std::optional<Results> known_moves(NodeContext& node, const OperatorEntry& entry
       }
       if (product(result.shape()).constant() > kMostElements) return std::nullopt;
       Graph part = graph;
+      part.symbols.clear();
       Builder part_builder(part);
       if (result.owner() == &builder) {
         part.add_output(result.id(), "");
@@ -269,6 +271,9 @@ std::optional<Results> known_moves(NodeContext& node, const OperatorEntry& entry
       results.push_back(Operand::known(dtype, result.shape(), std::move(moved)));
     }
   } catch (const std::out_of_range&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    // Whatever is wrong is reported by the import over the real operands.
     return std::nullopt;
   }
   return results;

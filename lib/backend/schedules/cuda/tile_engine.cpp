@@ -57,7 +57,7 @@ void emit_block_tile(GroupLowering& lowering, const BlockTile& tile) {
   }
 
   const Expr slices = ceildiv(tile.depth, kDepth);
-  const std::string slice = lowering.new_variable("s", slices);
+  const std::string slice = lowering.new_variable("z", slices);
   const Expr first_depth = Expr::symbol(slice) * Expr(kDepth);
   const ScalarPtr zero = literal_integer(type, 0);
   Block step;
