@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "lib/ir/evaluate.h"
 #include "lib/ir/op.h"
@@ -162,6 +163,10 @@ std::vector<int64_t> constant_shape(const Shape& shape) {
 }  // namespace
 
 std::optional<Operand> known_elementwise(const NodeContext& node, const Ranges& ranges) {
+  static const std::set<std::string> kNames{"Identity", "Neg", "Floor", "Ceil", "Abs", "Not", "Where", "Add", "Sub",
+                                            "Mul", "Div", "Mod", "Min", "Max", "Equal", "Less", "Greater",
+                                            "LessOrEqual", "GreaterOrEqual", "And", "Or", "Cast"};
+  if (kNames.count(node.node.op_type()) == 0 || !node.node.domain().empty()) return std::nullopt;
   std::vector<KnownValues> values;
   std::vector<Shape> shapes;
   bool symbolic = false;
