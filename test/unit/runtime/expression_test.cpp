@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/plan/expression_range.h"
 #include "runtime/support/error.h"
 
 namespace mcc::runtime {
@@ -58,6 +59,26 @@ TEST(Expression, ReportsOverflowAndBadDivisors) {
   EXPECT_THROW((void)binary(Op::floordiv, 1, 0).constant(), Error);
   EXPECT_THROW((void)binary(Op::mod, 1, 0).constant(), Error);
   EXPECT_THROW((void)binary(Op::floordiv, INT64_MIN, -1).constant(), Error);
+}
+
+// Every value of small symbols lies in the computed bounds.
+TEST(ExpressionRange, IsSound) {
+  const std::vector<ValueRange> symbols{{-3, 4}, {1, 5}};
+  for (Op op : {Op::add, Op::subtract, Op::multiply, Op::floordiv, Op::mod, Op::min, Op::max}) {
+    const Expression e({{Op::symbol, 0}, {Op::symbol, 1}, {op, 0}});
+    const ValueRange range = range_of(e, symbols);
+    for (int64_t a = -3; a <= 4; ++a) {
+      for (int64_t b = 1; b <= 5; ++b) {
+        const int64_t value = e.evaluate(std::vector<int64_t>{a, b});
+        EXPECT_GE(value, range.low);
+        EXPECT_LE(value, range.high);
+      }
+    }
+  }
+  const std::vector<ValueRange> unbounded{{1, INT64_MAX}};
+  const Expression doubled({{Op::symbol, 0}, {Op::constant, 2}, {Op::multiply, 0}});
+  EXPECT_EQ(range_of(doubled, unbounded).low, 2);
+  EXPECT_EQ(range_of(doubled, unbounded).high, INT64_MAX);
 }
 
 }  // namespace
