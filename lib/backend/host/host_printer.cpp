@@ -57,32 +57,65 @@ void HostPrinter::loop(const Stmt& stmt) {
   }
 }
 
-void HostPrinter::vector_body(const Stmt& stmt, const std::string& start) {
+void HostPrinter::vector_body(const Stmt& stmt, const std::string& start, int lanes) {
   renamed_[stmt.variable] = start;
   vector_variable_ = stmt.variable;
-  lanes_ = stmt.lanes;
+  lanes_ = lanes;
   mode_ = Lanes::vector;
+  in_vector_loop_ = true;
   varies_.clear();
   scopes_.back().defined.insert(stmt.variable);
   block(stmt.body);
   mode_ = Lanes::none;
+  in_vector_loop_ = false;
   vector_variable_.clear();
   lanes_ = 1;
   varies_.clear();
   renamed_.erase(stmt.variable);
 }
 
-// Interior in steps of `lanes`, then a scalar tail; a loop of exactly one step is straight code.
+void HostPrinter::scalar_tail(const Stmt& stmt, const std::string& at) {
+  open(true);
+  renamed_[stmt.variable] = at;
+  scopes_.back().defined.insert(stmt.variable);
+  in_vector_loop_ = true;
+  block(stmt.body);
+  in_vector_loop_ = false;
+  renamed_.erase(stmt.variable);
+  const std::string body = close();
+  line("for (; " + at + " < " + index_text(stmt.extent) + "; ++" + at + ") {");
+  scopes_.back().text += body;
+  line("}");
+}
+
+// Interior in steps of `lanes`; what is left of a constant extent in halves, quarters, ... of a
+// vector; then a scalar tail. A single step is straight code.
 void HostPrinter::vector_loop(const Stmt& stmt) {
   if (mode_ != Lanes::none) fail("a vector loop inside a vector loop");
-  if (stmt.extent.is_constant() && stmt.extent.constant() == stmt.lanes) {
+  auto straight = [&](const std::string& start, int lanes) {
     open(false);
-    vector_body(stmt, "0L");
+    vector_body(stmt, start, lanes);
     const std::string body = close();
     line("{");
     scopes_.back().text += body;
     line("}");
-    return;
+  };
+  const bool constant = stmt.extent.is_constant();
+  const int64_t steps = constant ? stmt.extent.constant() / stmt.lanes : 0;
+  int64_t left = constant ? stmt.extent.constant() % stmt.lanes : 0;
+  // Registers from outside the loop have its full width.
+  const bool narrows = constant && stmt.lanes > 1 && !uses_outer_vectors(stmt.body);
+  if (constant && steps <= 1 && (left == 0 || narrows)) {
+    int64_t at = 0;
+    for (int lanes = stmt.lanes; lanes >= 4; lanes /= 2) {
+      if (at + lanes > stmt.extent.constant()) continue;
+      straight(std::to_string(at) + "L", lanes);
+      at += lanes;
+    }
+    if (at == stmt.extent.constant()) return;
+    const std::string name = "v_" + std::to_string(next_++);
+    line("long " + name + " = " + std::to_string(at) + ";");
+    return scalar_tail(stmt, name);
   }
   const std::string extent = index_text(stmt.extent);
   const Range range = bounds(stmt.extent, kernel_.ranges);
@@ -91,7 +124,7 @@ void HostPrinter::vector_loop(const Stmt& stmt) {
   line("long " + at + " = 0;");
   if (range.high >= stmt.lanes) {
     open(range.low < stmt.lanes);
-    vector_body(stmt, at);
+    vector_body(stmt, at, stmt.lanes);
     const std::string body = close();
     const std::string step = std::to_string(stmt.lanes);
     line("for (; " + at + " + " + step + " <= " + extent + "; " + at + " += " + step + ") {");
@@ -99,15 +132,48 @@ void HostPrinter::vector_loop(const Stmt& stmt) {
     line("}");
   }
   if (exact) return;
-  open(true);
-  renamed_[stmt.variable] = at;
-  scopes_.back().defined.insert(stmt.variable);
-  block(stmt.body);
-  renamed_.erase(stmt.variable);
-  const std::string body = close();
-  line("for (; " + at + " < " + extent + "; ++" + at + ") {");
-  scopes_.back().text += body;
-  line("}");
+  if (narrows) {
+    for (int lanes = stmt.lanes / 2; lanes >= 4; lanes /= 2) {
+      if (left < lanes) continue;
+      straight(at, lanes);
+      line(at + " += " + std::to_string(lanes) + ";");
+      left -= lanes;
+    }
+    if (left == 0) return;
+  }
+  scalar_tail(stmt, at);
+}
+
+namespace {
+
+void collect_registers(const Scalar& scalar, std::set<std::string>& names, std::set<const Scalar*>& seen) {
+  if (!seen.insert(&scalar).second) return;
+  if (scalar.kind == ScalarKind::variable) names.insert(scalar.memory);
+  for (const ScalarPtr& operand : scalar.operands) collect_registers(*operand, names, seen);
+}
+
+void collect_registers(const Block& block, std::set<std::string>& names, std::set<std::string>& own) {
+  for (const StmtPtr& stmt : block) {
+    if (stmt->kind == StmtKind::define) own.insert(stmt->name);
+    if (stmt->kind == StmtKind::assign) names.insert(stmt->name);
+    std::set<const Scalar*> seen;
+    if (stmt->value) collect_registers(*stmt->value, names, seen);
+    collect_registers(stmt->body, names, own);
+    collect_registers(stmt->otherwise, names, own);
+  }
+}
+
+}  // namespace
+
+bool HostPrinter::uses_outer_vectors(const Block& body) const {
+  std::set<std::string> names;
+  std::set<std::string> own;
+  collect_registers(body, names, own);
+  for (const std::string& name : names) {
+    auto found = registers_.find(name);
+    if (own.count(name) == 0 && found != registers_.end() && found->second.lanes > 1) return true;
+  }
+  return false;
 }
 
 void HostPrinter::fold_lanes(const Stmt& stmt) {

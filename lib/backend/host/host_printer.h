@@ -16,7 +16,10 @@ class HostPrinter : public KernelPrinter {
   void allocate(const Stmt& stmt) override;
   void collective(const Stmt& stmt) override;
   void vector_loop(const Stmt& stmt);
-  void vector_body(const Stmt& stmt, const std::string& start);
+  void vector_body(const Stmt& stmt, const std::string& start, int lanes);
+  void scalar_tail(const Stmt& stmt, const std::string& at);
+  // Whether the body uses vector registers that were defined outside of it.
+  bool uses_outer_vectors(const Block& body) const;
   void fold_lanes(const Stmt& stmt);
 };
 

@@ -122,14 +122,16 @@ void KernelPrinter::conditional(const Stmt& stmt) {
 }
 
 void KernelPrinter::define(const Stmt& stmt) {
-  if (stmt.lanes > 1) {
+  // Inside of a vector loop a vector register is as wide as the loop's current step.
+  const int lanes = stmt.lanes > 1 && in_vector_loop_ ? lanes_ : stmt.lanes;
+  if (lanes > 1) {
     const Value initial = value(stmt.value);
-    line(source_vector_type(stmt.dtype, stmt.lanes) + " " + stmt.name + " = " +
-         (initial.vector ? initial.text : source_splat(initial.text, stmt.dtype, stmt.lanes)) + ";");
+    line(source_vector_type(stmt.dtype, lanes) + " " + stmt.name + " = " +
+         (initial.vector ? initial.text : source_splat(initial.text, stmt.dtype, lanes)) + ";");
   } else {
     line(std::string(source_type(stmt.dtype)) + " " + stmt.name + " = " + scalar_value(stmt.value) + ";");
   }
-  registers_[stmt.name] = {stmt.dtype, stmt.lanes, scopes_.size() - 1};
+  registers_[stmt.name] = {stmt.dtype, lanes, scopes_.size() - 1};
 }
 
 void KernelPrinter::assign(const Stmt& stmt) {

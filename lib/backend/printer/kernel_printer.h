@@ -110,6 +110,7 @@ class KernelPrinter {
   std::string vector_variable_;
   int lanes_ = 1;
   Lanes mode_ = Lanes::none;
+  bool in_vector_loop_ = false;  // host: also in its scalar tail, where lanes_ is 1
   std::string lane_;  // Lanes::single: the lane's variable
   int next_ = 0;
 };

@@ -53,27 +53,12 @@ class Convolution {
     return lowering_.simplified((panel * Expr(depth()) + d) * Expr(kPanelWidth)) + column;
   }
 
-  // The columns of a panel in tiles, around `rows`, which emits the tiles of all rows.
-  Block column_tiles(const std::function<Block(const Expr& first_column, int vectors)>& rows) {
-    int tiles = static_cast<int>(kPanelWidth) / shape_.columns();
-    int vectors = shape_.vectors;
-    if (view_.out_channels < kPanelWidth) {
-      const auto columns = static_cast<int>(view_.out_channels);
-      tiles = (columns + shape_.columns() - 1) / shape_.columns();
-      if (columns < shape_.columns()) vectors = (columns + shape_.lanes - 1) / shape_.lanes;
-    }
-    const std::string sub = lowering_.new_variable("u", tiles);
-    return {make_loop(sub, tiles, LoopTag::serial, rows(Expr::symbol(sub) * Expr(shape_.columns()), vectors))};
-  }
-
-  TileSpec tile(int rows, int vectors, const Expr& panel, const Expr& first_column) const {
+  TileSpec tile(int rows, int vectors, const Expr& columns_left) const {
     TileSpec spec;
     spec.rows = rows;
     spec.vectors = vectors;
     spec.lanes = shape_.lanes;
-    spec.columns_left = view_.out_channels % kPanelWidth == 0
-                            ? Expr(kPanelWidth)
-                            : Expr(view_.out_channels) - panel * Expr(kPanelWidth) - first_column;
+    spec.columns_left = columns_left;
     return spec;
   }
 
@@ -82,47 +67,40 @@ class Convolution {
     Shape pixel_shape{view_.batch};
     pixel_shape.insert(pixel_shape.end(), view_.out_spatial.begin(), view_.out_spatial.end());
     const Expr pixels = product(pixel_shape);
-    constexpr int64_t kPixelsPerItem = 56;
-    const Expr blocks = ceildiv(pixels, kPixelsPerItem);
+    const int64_t pixels_per_item = rows_per_item(pixels, panels());
+    const Expr blocks = ceildiv(pixels, pixels_per_item);
     kernel_.parallel = panels() * blocks;
     const std::string item = lowering_.new_variable("p", kernel_.parallel);
     const Expr panel = lowering_.simplified(floordiv(Expr::symbol(item), blocks));
-    const Expr first = lowering_.simplified(mod(Expr::symbol(item), blocks)) * Expr(kPixelsPerItem);
+    const Expr block = lowering_.simplified(mod(Expr::symbol(item), blocks));
     auto at_pixel = [&](const Expr& pixel, const Expr& channel, bool output) {
       const Indices at = delinearize(pixel, pixel_shape);
       const Indices spatial(at.begin() + 1, at.end());
       return output ? view_.output_indices(at[0], spatial, channel) : view_.input_indices(at[0], spatial, channel);
     };
-    auto tile_rows = [&](const Expr& first_column, int vectors, const Expr& row_in_block, int rows) {
+    auto tile_at = [&](const Expr& first_column, int vectors, const Expr& left, const Expr& first, int rows) {
       const std::string channel = lowering_.new_variable("d", view_.in_channels);
       const Expr c = Expr::symbol(channel);
-      TileSpec spec = tile(rows, vectors, panel, first_column);
+      TileSpec spec = tile(rows, vectors, left);
       spec.depth = {{channel, view_.in_channels, {}}};
       spec.left = [&](int row) {
-        return lowering_.element(view_.input, at_pixel(first + row_in_block + Expr(row), c, false));
+        return lowering_.element(view_.input, at_pixel(first + Expr(row), c, false));
       };
       spec.right = [&](const Expr& column) {
         return load(parameter_, DType::f32, weight_index(panel, c, first_column + column));
       };
-      spec.finish = [&](int row, const Expr& column, const ScalarPtr& value) {
-        return lowering_.finish(at_pixel(first + row_in_block + Expr(row),
-                                         panel * Expr(kPanelWidth) + first_column + column, true),
-                                value);
+      spec.finish = [&](const Expr& row, const Expr& column, const ScalarPtr& value) {
+        return lowering_.finish(
+            at_pixel(first + row, panel * Expr(kPanelWidth) + first_column + column, true), value);
       };
       return emit_tile(lowering_, spec);
     };
-    Block body = column_tiles([&](const Expr& first_column, int vectors) {
-      auto rows = [&](const Expr& row, int count) { return tile_rows(first_column, vectors, row, count); };
-      if (pixels.is_constant()) {
-        const int64_t rest = pixels.constant() % kPixelsPerItem;
-        if (pixels.constant() < kPixelsPerItem) return cover_rows(lowering_, rest, shape_.rows, rows);
-        Block whole = cover_rows(lowering_, kPixelsPerItem, shape_.rows, rows);
-        if (rest == 0) return whole;
-        return Block{make_if({pixels - first - Expr(kPixelsPerItem)}, std::move(whole),
-                             cover_rows(lowering_, rest, shape_.rows, rows))};
-      }
-      return cover_rows(lowering_, min(Expr(kPixelsPerItem), pixels - first), shape_.rows, rows);
-    });
+    Block body = cover_columns(
+        lowering_, shape_, panel, view_.out_channels,
+        [&](const Expr& first_column, int vectors, const Expr& left) {
+          return cover_block(lowering_, block, pixels_per_item, pixels, shape_.rows(vectors),
+                             [&](const Expr& first, int rows) { return tile_at(first_column, vectors, left, first, rows); });
+        });
     kernel_.body = {make_loop(item, kernel_.parallel, LoopTag::parallel, std::move(body))};
   }
 
@@ -152,12 +130,14 @@ class Convolution {
 
     Block body;
     if (copies) copy_rows(n, outer, padded_width.constant(), outer_taps, body);
-    Block tiles = column_tiles([&](const Expr& first_column, int vectors) {
-      return cover_rows(lowering_, width, shape_.rows, [&](const Expr& first_pixel, int rows) {
-        return dense_tile(n, outer, panel, first_column, vectors, first_pixel, rows, copies,
-                          padded_width, outer_taps);
-      });
-    });
+    Block tiles = cover_columns(
+        lowering_, shape_, panel, view_.out_channels,
+        [&](const Expr& first_column, int vectors, const Expr& left) {
+          return cover_rows(lowering_, width, shape_.rows(vectors), [&](const Expr& first_pixel, int rows) {
+            return dense_tile(n, outer, panel, first_column, vectors, left, first_pixel, rows, copies,
+                              padded_width, outer_taps);
+          });
+        });
     body.insert(body.end(), tiles.begin(), tiles.end());
     kernel_.body = {make_loop(item, kernel_.parallel, LoopTag::parallel, std::move(body))};
   }
@@ -197,7 +177,7 @@ class Convolution {
   }
 
   Block dense_tile(const Expr& n, const Indices& outer, const Expr& panel, const Expr& first_column,
-                   int vectors, const Expr& first_pixel, int rows, bool copied, const Expr& padded_width,
+                   int vectors, const Expr& left, const Expr& first_pixel, int rows, bool copied, const Expr& padded_width,
                    int64_t outer_taps) {
     const size_t rank = view_.spatial_rank();
     const int64_t taps_wide = view_.window[rank - 1];
@@ -207,7 +187,7 @@ class Convolution {
     const Expr c = Expr::symbol(channel);
     Indices taps = delinearize(Expr::symbol(tap), outer_window());
     taps.push_back(Expr::symbol(wide));
-    TileSpec spec = tile(rows, vectors, panel, first_column);
+    TileSpec spec = tile(rows, vectors, left);
     spec.depth = {{tap, outer_taps, {}}, {wide, taps_wide, {}}, {channel, view_.in_channels, {}}};
     spec.left = [&](int row) {
       const Expr pixel = first_pixel + Expr(row);
@@ -226,61 +206,117 @@ class Convolution {
       const Expr d = (Expr::symbol(tap) * Expr(taps_wide) + Expr::symbol(wide)) * Expr(view_.in_channels) + c;
       return load(parameter_, DType::f32, weight_index(panel, d, first_column + column));
     };
-    spec.finish = [&](int row, const Expr& column, const ScalarPtr& value) {
+    spec.finish = [&](const Expr& row, const Expr& column, const ScalarPtr& value) {
       Indices at = outer;
-      at.push_back(first_pixel + Expr(row));
+      at.push_back(first_pixel + row);
       return lowering_.finish(
           view_.output_indices(n, at, panel * Expr(kPanelWidth) + first_column + column), value);
     };
     return emit_tile(lowering_, spec);
   }
 
-  // One multiplier per channel: a vector of channels at a time.
+  // One multiplier per channel: a vector of channels at a time. Pixels whose taps are all inside of
+  // a row are computed several at once: they share the weights, and their sums do not wait for each
+  // other.
   void channelwise() {
     const size_t rank = view_.spatial_rank();
+    const Expr width = view_.out_spatial[rank - 1];
     Shape row_shape{view_.batch};
     row_shape.insert(row_shape.end(), view_.out_spatial.begin(), view_.out_spatial.end() - 1);
     kernel_.parallel = product(row_shape);
     const std::string item = lowering_.new_variable("p", kernel_.parallel);
     Indices row = delinearize(Expr::symbol(item), row_shape);
     for (Expr& index : row) index = lowering_.simplified(index);
-    const std::string x = lowering_.new_variable("x", view_.out_spatial[rank - 1]);
-    Indices at(row.begin() + 1, row.end());
-    at.push_back(Expr::symbol(x));
 
-    const std::string panel = lowering_.new_variable("n", panels());
+    // Interior pixels [low, high) of the row.
+    const int64_t stride = view_.strides[rank - 1];
+    const int64_t reach = (view_.window[rank - 1] - 1) * view_.dilations[rank - 1];
+    const Expr pad = view_.pads_low[rank - 1];
+    const Expr low = lowering_.simplified(min(ceildiv(pad, stride), width));
+    const Expr high = lowering_.simplified(
+        max(low, min(width, floordiv(view_.in_spatial[rank - 1] - Expr(1 + reach) + pad, stride) + 1)));
+    auto border = [&](const Expr& first, const Expr& count, const Expr& channel, const Expr& weights, const Expr& channels) {
+      if (count.is_constant(0)) return Block{};
+      const std::string x = lowering_.new_variable("x", count);
+      return Block{make_loop(x, count, LoopTag::serial,
+                             channelwise_pixels(row, first + Expr::symbol(x), 1, false, channel, weights, channels))};
+    };
+    // Panels outside of pixels: a panel's weights stay in the first-level cache for a whole row.
+    auto pixels = [&](const Expr& panel, const Expr& channels) {
+      const Expr channel = panel * Expr(kPanelWidth);
+      const Expr weights = weight_index(panel, 0, 0);
+      Block block = border(0, low, channel, weights, channels);
+      Block inner = cover_rows(lowering_, lowering_.simplified(high - low), 6, [&](const Expr& first, int count) {
+        return channelwise_pixels(row, low + first, count, true, channel, weights, channels);
+      });
+      block.insert(block.end(), inner.begin(), inner.end());
+      Block right = border(high, lowering_.simplified(width - high), channel, weights, channels);
+      block.insert(block.end(), right.begin(), right.end());
+      return block;
+    };
+    Block body;
+    const int64_t whole = view_.groups / kPanelWidth;
+    if (whole > 0) {
+      const std::string panel = lowering_.new_variable("n", whole);
+      body.push_back(make_loop(panel, whole, LoopTag::serial, pixels(Expr::symbol(panel), kPanelWidth)));
+    }
+    if (view_.groups % kPanelWidth != 0) {
+      body.push_back(make_loop(lowering_.new_variable("n", 1), 1, LoopTag::serial,
+                               pixels(whole, view_.groups % kPanelWidth)));
+    }
+    kernel_.body = {make_loop(item, kernel_.parallel, LoopTag::parallel, std::move(body))};
+  }
+
+  // `count` pixels from `first` on of one output row, for `channels` channels from `channel` on.
+  Block channelwise_pixels(const Indices& row, const Expr& first, int count, bool interior, const Expr& channel,
+                           const Expr& weights, const Expr& channels) {
+    const size_t rank = view_.spatial_rank();
     const std::string lane = lowering_.new_variable("v", kPanelWidth);
-    const Expr channel = Expr::symbol(panel) * Expr(kPanelWidth) + Expr::symbol(lane);
     std::vector<std::string> tap_variables;
     Indices taps;
-    Expr d = 0;
+    Expr tap = 0;
     for (size_t axis = 0; axis < rank; ++axis) {
       tap_variables.push_back(lowering_.new_variable("k", view_.window[axis]));
       taps.push_back(Expr::symbol(tap_variables.back()));
-      d = d * Expr(view_.window[axis]) + taps.back();
+      tap = tap * Expr(view_.window[axis]) + taps.back();
     }
-    const Indices position = view_.positions(at, taps);
-    const ScalarPtr left = lowering_.element(view_.input, view_.input_indices(row[0], position, channel));
+    auto at_pixel = [&](int number) {
+      Indices at(row.begin() + 1, row.end());
+      at.push_back(first + Expr(number));
+      return at;
+    };
     const ScalarPtr right =
-        load(parameter_, DType::f32, weight_index(Expr::symbol(panel), d, Expr::symbol(lane)));
-    Block inner{make_assign("acc", apply("fma", {left, right, register_value("acc", DType::f32)}))};
-    const Guard inside = view_.inside(position, lowering_.ranges());
-    if (!inside.empty()) inner = {make_if(inside, std::move(inner))};
-    for (size_t axis = rank; axis-- > 0;) {
-      inner = {make_loop(tap_variables[axis], view_.window[axis], LoopTag::serial, std::move(inner))};
+        load(parameter_, DType::f32, lowering_.simplified(weights + tap * Expr(kPanelWidth)) + Expr::symbol(lane));
+    Block inner;
+    for (int number = 0; number < count; ++number) {
+      const std::string name = "acc" + std::to_string(number);
+      const Indices position = view_.positions(at_pixel(number), taps);
+      const ScalarPtr left = lowering_.element(
+          view_.input, view_.input_indices(row[0], position, channel + Expr::symbol(lane)));
+      inner.push_back(make_assign(name, apply("fma", {left, right, register_value(name, DType::f32)})));
     }
-    Block work{make_define("acc", literal(DType::f32, 0), shape_.lanes)};
+    Indices position = view_.positions(at_pixel(0), taps);
+    if (interior) position[rank - 1] = 0;
+    const Guard inside = view_.inside(position, lowering_.ranges());
+    // The last axis' taps are written out: their loads are at constant distances.
+    for (size_t axis = rank; axis-- > 0;) {
+      const bool last = axis + 1 == rank;
+      if (last && !interior && !inside.empty()) inner = {make_if(inside, std::move(inner))};
+      inner = {make_loop(tap_variables[axis], view_.window[axis],
+                         last && interior && view_.window[axis] <= 7 ? LoopTag::unroll : LoopTag::serial, std::move(inner))};
+      if (last && interior && !inside.empty()) inner = {make_if(inside, std::move(inner))};
+    }
+    Block work;
+    for (int number = 0; number < count; ++number) {
+      work.push_back(make_define("acc" + std::to_string(number), literal(DType::f32, 0), shape_.lanes));
+    }
     work.insert(work.end(), inner.begin(), inner.end());
-    Block stores = lowering_.finish(view_.output_indices(row[0], at, channel), register_value("acc", DType::f32));
-    work.insert(work.end(), stores.begin(), stores.end());
-    const Expr channels = min(Expr(kPanelWidth), Expr(view_.groups) - Expr::symbol(panel) * Expr(kPanelWidth));
-    const Expr in_panel = view_.groups % kPanelWidth == 0 ? Expr(kPanelWidth) : channels;
-    // Panels outside of pixels: a panel's weights stay in the first-level cache for a whole row.
-    kernel_.body = {make_loop(
-        item, kernel_.parallel, LoopTag::parallel,
-        {make_loop(panel, panels(), LoopTag::serial,
-                   {make_loop(x, view_.out_spatial[rank - 1], LoopTag::serial,
-                              {make_loop(lane, in_panel, LoopTag::vector, std::move(work), shape_.lanes)})})})};
+    for (int number = 0; number < count; ++number) {
+      Block stores = lowering_.finish(view_.output_indices(row[0], at_pixel(number), channel + Expr::symbol(lane)),
+                                      register_value("acc" + std::to_string(number), DType::f32));
+      work.insert(work.end(), stores.begin(), stores.end());
+    }
+    return {make_loop(lane, channels, LoopTag::vector, std::move(work), shape_.lanes)};
   }
 
   // Any layout, grouping and type: one output element at a time.

@@ -13,10 +13,11 @@
 namespace mcc::backend {
 
 struct TileShape {
-  int rows;     // most rows of a tile
-  int vectors;  // vectors per tile
+  int vectors;  // most vectors per tile
   int lanes;    // f32 per vector
   int columns() const { return vectors * lanes; }
+  // Most rows of a tile of `used` vectors: as many accumulators as the registers hold.
+  int rows(int used) const;
 };
 TileShape tile_shape(const Target& target);
 
@@ -36,9 +37,11 @@ struct TileSpec {
   // Scalar of the right operand at column `column` (an Expr in the vector variable, relative to
   // the tile's first column).
   std::function<ScalarPtr(const Expr& column)> right;
+  // What the accumulators start from, by row and column of the tile; empty: zero.
+  std::function<ScalarPtr(int row, const Expr& column)> initial;
   // Stores the value of one element: row of the tile, column relative to the tile's first column.
-  std::function<Block(int row, const Expr& column, const ScalarPtr& value)> finish;
-  // Columns of the tile that exist: a constant >= vectors * lanes when all do.
+  std::function<Block(const Expr& row, const Expr& column, const ScalarPtr& value)> finish;
+  // Columns of the tile that exist. A constant: between (vectors - 1) * lanes and vectors * lanes.
   Expr columns_left;
 };
 
@@ -50,5 +53,22 @@ Block emit_tile(GroupLowering& lowering, const TileSpec& spec);
 // `body(first_row, rows)` is called once per generated copy.
 Block cover_rows(GroupLowering& lowering, const Expr& extent, int most,
                  const std::function<Block(const Expr& first_row, int rows)>& body);
+
+// Covers the columns of panel number `panel` of `columns` in all (kPanelWidth per panel) by tiles.
+// Only columns that exist are computed: the last panel of a constant number of columns gets tiles
+// of its own. `body(first_column, vectors, columns_left)` is called once per generated copy;
+// first_column is relative to the panel.
+Block cover_columns(GroupLowering& lowering, const TileShape& shape, const Expr& panel, const Expr& columns,
+                    const std::function<Block(const Expr& first_column, int vectors,
+                                              const Expr& columns_left)>& body);
+
+// Covers work item `block` of `size` rows each out of `extent` rows, the last one smaller.
+Block cover_block(GroupLowering& lowering, const Expr& block, int64_t size, const Expr& extent, int most,
+                  const std::function<Block(const Expr& first_row, int rows)>& body);
+
+// Rows per work item, at most `longest` (a multiple of 14), such that there are enough items for many
+// threads and yet a panel is used often; `others` is the number of items per row block. The same for
+// every instruction set, because the number of work items is.
+int64_t rows_per_item(const Expr& rows, const Expr& others, int64_t longest = 56);
 
 }  // namespace mcc::backend
