@@ -67,7 +67,7 @@ void CudaPrinter::loop(const Stmt& stmt) {
     case LoopTag::unroll: return unrolled_loop(stmt);
     case LoopTag::vector: return vector_loop(stmt);
     case LoopTag::serial:
-      if (stmt.extent.is_constant(1)) return braced(substitute_variable(stmt.body, stmt.variable, 0));
+      if (stmt.extent.is_constant(1)) return braced(keep(substitute_variable(stmt.body, stmt.variable, 0)));
       return serial_loop(stmt, "0", index_text(stmt.extent), bounds(stmt.extent, kernel_.ranges).low >= 1);
     case LoopTag::parallel: fail("a host loop tag");
   }
@@ -195,7 +195,7 @@ void CudaPrinter::vector_loop(const Stmt& stmt) {
     }
   }
   for (int64_t lane = 0; lane < stmt.lanes; ++lane) {
-    braced(substitute_variable(stmt.body, stmt.variable, lane));
+    braced(keep(substitute_variable(stmt.body, stmt.variable, lane)));
   }
 }
 

@@ -49,7 +49,7 @@ void HostPrinter::loop(const Stmt& stmt) {
     case LoopTag::unroll: return unrolled_loop(stmt);
     case LoopTag::vector: return vector_loop(stmt);
     case LoopTag::serial:
-      if (stmt.extent.is_constant(1)) return braced(substitute_variable(stmt.body, stmt.variable, 0));
+      if (stmt.extent.is_constant(1)) return braced(keep(substitute_variable(stmt.body, stmt.variable, 0)));
       return serial_loop(stmt, "0", index_text(stmt.extent), bounds(stmt.extent, kernel_.ranges).low >= 1);
     // The runtime never calls a kernel with an empty range.
     case LoopTag::parallel: return serial_loop(stmt, "mcc_begin", "mcc_end", true);

@@ -139,7 +139,7 @@ void KernelPrinter::assign(const Stmt& stmt) {
   if (found == registers_.end()) fail("an assignment to an unknown register");
   ScalarPtr value = stmt.value;
   if (!stmt.accumulate.empty()) {
-    value = apply(stmt.accumulate, {register_value(stmt.name, stmt.dtype), value});
+    value = keep(apply(stmt.accumulate, {register_value(stmt.name, stmt.dtype), value}));
   }
   const bool vector_register = found->second.lanes > 1;
   if (vector_register && mode_ == Lanes::vector) {
@@ -183,7 +183,9 @@ void KernelPrinter::statement(const Stmt& stmt) {
 
 void KernelPrinter::unrolled_loop(const Stmt& stmt) {
   check_internal(stmt.extent.is_constant(), "an unrolled loop with a symbolic extent");
-  for (int64_t i = 0; i < stmt.extent.constant(); ++i) braced(substitute_variable(stmt.body, stmt.variable, i));
+  for (int64_t i = 0; i < stmt.extent.constant(); ++i) {
+    braced(keep(substitute_variable(stmt.body, stmt.variable, i)));
+  }
 }
 
 void KernelPrinter::serial_loop(const Stmt& stmt, const std::string& first, const std::string& extent,
@@ -207,10 +209,10 @@ void KernelPrinter::store(const Stmt& stmt) {
   ScalarPtr value = stmt.value;
   const std::string target = memory + "[" + index_text(stmt.index) + "]";
   if (!stmt.accumulate.empty()) {
-    value = apply(stmt.accumulate,
-                  {stmt.memory.empty() ? load(stmt.buffer, stmt.dtype, stmt.index)
-                                       : load_memory(stmt.memory, stmt.dtype, stmt.index),
-                   value});
+    value = keep(apply(stmt.accumulate,
+                       {stmt.memory.empty() ? load(stmt.buffer, stmt.dtype, stmt.index)
+                                            : load_memory(stmt.memory, stmt.dtype, stmt.index),
+                        value}));
   }
   line(target + " = " + source_to_storage(scalar_value(value), value->dtype, stmt.dtype) + ";");
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -97,6 +98,13 @@ class KernelPrinter {
   void open(bool barrier);
   std::string close();
   [[noreturn]] void fail(const char* what) const;
+
+  // Scopes know values by address: scalars and statements that printing makes up live as long as the
+  // printer.
+  ScalarPtr keep(ScalarPtr scalar) { return kept_.emplace_back(std::move(scalar)); }
+  const Block& keep(Block block) { return kept_blocks_.emplace_back(std::move(block)); }
+  std::vector<ScalarPtr> kept_;
+  std::deque<Block> kept_blocks_;
 
   const LoopKernel& kernel_;
   const std::string index_type_;

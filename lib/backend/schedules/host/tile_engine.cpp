@@ -182,9 +182,10 @@ Block cover_rows(GroupLowering& lowering, const Expr& extent, int most,
   const Expr tiles = floordiv(extent, most);
   const std::string tile = lowering.new_variable("t", tiles);
   block.push_back(make_loop(tile, tiles, LoopTag::serial, body(Expr::symbol(tile) * Expr(most), most)));
+  // What is left is less than twice the largest power of two below `most`.
   Expr first = tiles * Expr(most);
   Expr rest = mod(extent, most);
-  for (int rows = 4; rows >= 1; rows /= 2) {
+  for (int rows = 8; rows >= 1; rows /= 2) {
     if (rows >= most) continue;
     block.push_back(make_if({rest - Expr(rows)}, body(first, rows)));
     first = first + Expr(rows) * floordiv(rest, rows);
