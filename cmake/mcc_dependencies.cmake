@@ -5,7 +5,12 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Protobuf REQUIRED)
 
+# scripts/setup notes where it put the library; without the note, any build of it in the cache does.
 set(MCC_ONNX_ROOT "$ENV{MCC_ONNX_ROOT}" CACHE PATH "Prefix of the onnx C++ library")
+set(onnx_note ${CMAKE_SOURCE_DIR}/.venv/onnx-root)
+if(NOT MCC_ONNX_ROOT AND EXISTS ${onnx_note})
+  file(STRINGS ${onnx_note} MCC_ONNX_ROOT LIMIT_COUNT 1)
+endif()
 if(NOT MCC_ONNX_ROOT)
   file(GLOB candidates $ENV{HOME}/.cache/mcc/onnx-1.23.2*)
   if(candidates)
