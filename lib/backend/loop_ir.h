@@ -115,7 +115,7 @@ struct Stmt {
   std::string variable;
   Expr extent;
   LoopTag tag = LoopTag::serial;
-  int lanes = 1;  // vector loops; define: > 1 makes a vector register that persists across the
+  int lanes = 1;  // vector loops; serial loops: CUDA unrolls by it; define: > 1 makes a vector register that persists across the
                   // iterations of vector loops of the same width (partial accumulators)
   Block body;
   Block otherwise;

@@ -68,6 +68,7 @@ void CudaPrinter::loop(const Stmt& stmt) {
     case LoopTag::vector: return vector_loop(stmt);
     case LoopTag::serial:
       if (stmt.extent.is_constant(1)) return braced(keep(substitute_variable(stmt.body, stmt.variable, 0)));
+      if (stmt.lanes > 1) line("#pragma unroll " + std::to_string(stmt.lanes));
       return serial_loop(stmt, "0", index_text(stmt.extent), bounds(stmt.extent, kernel_.ranges).low >= 1);
     case LoopTag::parallel: fail("a host loop tag");
   }
@@ -138,65 +139,99 @@ bool CudaPrinter::is_wide(const Expr& index, const Stmt& loop) const {
          exact_division(linear->rest, Expr(static_cast<int64_t>(loop.lanes))).has_value();
 }
 
-// Loads that surely happen (outside of guards) and are contiguous over the lanes.
-void CudaPrinter::collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, std::set<const Scalar*>& seen,
-                                     std::vector<ScalarPtr>& loads) const {
-  if (!seen.insert(scalar.get()).second || scalar->kind == ScalarKind::guarded) return;
+// Loads that are contiguous over the lanes and happen, or not, for all lanes alike: `guard` is the
+// innermost guarded value around `scalar`.
+void CudaPrinter::collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, const Scalar* guard,
+                                     WideLoads& wide) const {
+  if (!wide.seen.insert({scalar.get(), guard}).second) return;
+  if (scalar->kind == ScalarKind::guarded) {
+    for (const Expr& condition : scalar->guard) {
+      if (condition.symbols().count(loop.variable) != 0) return;
+    }
+    // Within nested guards the outer ones would have to be repeated: one level is what occurs.
+    if (guard == nullptr) collect_wide_loads(scalar->operands[0], loop, scalar.get(), wide);
+    return;
+  }
   if (scalar->kind == ScalarKind::load && scalar->memory.empty() &&
       memory_dtype(scalar->buffer, {}, scalar->dtype) == DType::f32 && is_wide(scalar->index, loop)) {
-    loads.push_back(scalar);
+    const auto [found, fresh] = wide.guard_of.emplace(scalar.get(), guard);
+    if (!fresh && found->second != guard) wide.split.insert(scalar.get());
+    if (fresh) wide.loads.push_back(scalar);
+    return;
   }
-  for (const ScalarPtr& operand : scalar->operands) collect_wide_loads(operand, loop, seen, loads);
+  for (const ScalarPtr& operand : scalar->operands) collect_wide_loads(operand, loop, guard, wide);
 }
 
-void CudaPrinter::wide_store(const Stmt& loop, const Stmt& store) {
+// Emits the wide loads of a group of lanes; what is guarded is zero where the guard fails.
+std::map<const Scalar*, std::string> CudaPrinter::load_wide(const Stmt& loop, const WideLoads& wide) {
   const std::string type = kVectorTypes[loop.lanes];
-  std::set<const Scalar*> seen;
-  std::vector<ScalarPtr> loads;
-  collect_wide_loads(store.value, loop, seen, loads);
-  renamed_[loop.variable] = "0";
-  std::map<const Scalar*, std::string> wide;
-  for (const ScalarPtr& load : loads) {
-    ensure_indirect(load->index);
+  std::map<const Scalar*, std::string> names;
+  for (const ScalarPtr& load : wide.loads) {
+    if (wide.split.count(load.get()) != 0) continue;
     const std::string name = temporary();
-    line("const " + type + " " + name + " = *(const " + type + "*)(" + memory_text(load->buffer, {}) + " + " +
-         index_text(load->index) + ");");
-    wide[load.get()] = name;
+    const Scalar* guard = wide.guard_of.at(load.get());
+    ensure_indirect(load->index);
+    const std::string source = "*(const " + type + "*)(" + memory_text(load->buffer, {}) + " + " + index_text(load->index) + ")";
+    if (guard == nullptr) {
+      line("const " + type + " " + name + " = " + source + ";");
+    } else {
+      for (const Expr& condition : guard->guard) ensure_indirect(condition);
+      line(type + " " + name + " = {};");
+      line("if (" + guard_text(guard->guard) + ") " + name + " = " + source + ";");
+      const Scalar& otherwise = *guard->operands[1];
+      const bool is_zero = otherwise.kind == ScalarKind::literal && otherwise.real == 0 && otherwise.integer == 0;
+      if (is_zero && guard->operands[0].get() == load.get()) names[guard] = name;
+    }
+    names[load.get()] = name;
   }
+  return names;
+}
+
+// One store of a group of lanes, in one access where its place allows that.
+void CudaPrinter::lanes_store(const Stmt& loop, const Stmt& store, const std::map<const Scalar*, std::string>& wide) {
+  const bool aligned = is_wide(store.index, loop) && memory_dtype(store.buffer, store.memory, store.dtype) == DType::f32;
+  const std::string type = kVectorTypes[loop.lanes];
   const std::string result = temporary();
-  line(type + " " + result + ";");
+  if (aligned) line(type + " " + result + ";");
   for (int lane = 0; lane < loop.lanes; ++lane) {
     open(false);
     scopes_.back().defined.insert(loop.variable);
     renamed_[loop.variable] = std::to_string(lane);
-    for (const auto& [load, name] : wide) {
-      scopes_.back().values[load] = {name + "." + kComponents[lane], false};
+    for (const auto& [load, name] : wide) scopes_.back().values[load] = {name + "." + kComponents[lane], false};
+    if (aligned) {
+      line(result + "." + kComponents[lane] + " = " +
+           source_to_storage(scalar_value(store.value), store.value->dtype, store.dtype) + ";");
+    } else {
+      CudaPrinter::store(store);
     }
-    const std::string value = source_to_storage(scalar_value(store.value), store.value->dtype, store.dtype);
-    line(result + "." + kComponents[lane] + " = " + value + ";");
     const std::string body = close();
     line("{");
     scopes_.back().text += body;
     line("}");
   }
   renamed_[loop.variable] = "0";
-  line("*(" + type + "*)(" + memory_text(store.buffer, {}) + " + " + index_text(store.index) + ") = " + result + ";");
-  renamed_.erase(loop.variable);
+  if (!aligned) return;
+  line("*(" + type + "*)(" + memory_text(store.buffer, store.memory) + " + " + index_text(store.index) + ") = " + result + ";");
 }
 
 void CudaPrinter::vector_loop(const Stmt& stmt) {
   check_internal(stmt.extent.is_constant() && stmt.extent.constant() == stmt.lanes,
                  "a CUDA vector loop must be one group of lanes");
-  if (stmt.body.size() == 1 && (stmt.lanes == 2 || stmt.lanes == 4)) {
-    const Stmt& only = *stmt.body[0];
-    if (only.kind == StmtKind::store && only.memory.empty() && only.dtype == DType::f32 &&
-        only.accumulate.empty() && is_wide(only.index, stmt)) {
-      return wide_store(stmt, only);
+  bool stores = stmt.lanes == 2 || stmt.lanes == 4;
+  for (const StmtPtr& inner : stmt.body) stores = stores && inner->kind == StmtKind::store && inner->accumulate.empty();
+  if (!stores) {
+    for (int64_t lane = 0; lane < stmt.lanes; ++lane) {
+      braced(keep(substitute_variable(stmt.body, stmt.variable, lane)));
     }
+    return;
   }
-  for (int64_t lane = 0; lane < stmt.lanes; ++lane) {
-    braced(keep(substitute_variable(stmt.body, stmt.variable, lane)));
-  }
+  // All loads come first: they wait for memory together.
+  WideLoads wide;
+  for (const StmtPtr& inner : stmt.body) collect_wide_loads(inner->value, stmt, nullptr, wide);
+  renamed_[stmt.variable] = "0";
+  const std::map<const Scalar*, std::string> names = load_wide(stmt, wide);
+  for (const StmtPtr& inner : stmt.body) lanes_store(stmt, *inner, names);
+  renamed_.erase(stmt.variable);
 }
 
 std::string print_cuda(const LoopKernel& kernel) { return CudaPrinter(kernel).run(); }

@@ -22,10 +22,16 @@ class CudaPrinter : public KernelPrinter {
   void collective(const Stmt& stmt) override;
   void index_loop(const Stmt& stmt, const std::string& source);
   void vector_loop(const Stmt& stmt);
-  void wide_store(const Stmt& loop, const Stmt& store);
+  struct WideLoads {
+    std::set<std::pair<const Scalar*, const Scalar*>> seen;  // value, innermost guard around it
+    std::vector<ScalarPtr> loads;
+    std::map<const Scalar*, const Scalar*> guard_of;
+    std::set<const Scalar*> split;  // read under different guards: loaded lane by lane
+  };
   bool is_wide(const Expr& index, const Stmt& loop) const;
-  void collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, std::set<const Scalar*>& seen,
-                          std::vector<ScalarPtr>& loads) const;
+  void collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, const Scalar* guard, WideLoads& wide) const;
+  std::map<const Scalar*, std::string> load_wide(const Stmt& loop, const WideLoads& wide);
+  void lanes_store(const Stmt& loop, const Stmt& store, const std::map<const Scalar*, std::string>& wide);
   std::string fold_text(const std::string& function, DType dtype, const std::string& a, const std::string& b) const;
 };
 

@@ -24,7 +24,39 @@ bool check(const ScalarPtr& value, const std::string& variable, std::set<const S
   return true;
 }
 
+struct WideCheck {
+  const LoopKernel& kernel;
+  const std::string& variable;
+  Expr lanes;
+  bool found = false;
+  std::set<const Scalar*> seen;
+
+  bool run(const ScalarPtr& value) {
+    if (!seen.insert(value.get()).second) return true;
+    for (const Expr& condition : value->guard) {
+      if (condition.symbols().count(variable) != 0) return false;
+    }
+    if (value->kind == ScalarKind::load && value->index.symbols().count(variable) != 0) {
+      if (!value->memory.empty()) return false;
+      if (kernel.buffers[static_cast<size_t>(value->buffer)].dtype != DType::f32) return false;
+      const std::optional<Linear> linear = linear_in(value->index, variable);
+      if (!linear || !linear->coefficient.is_constant(1)) return false;
+      if (!exact_division(linear->rest, lanes)) return false;
+      found = true;
+    }
+    for (const ScalarPtr& operand : value->operands) {
+      if (!run(operand)) return false;
+    }
+    return true;
+  }
+};
+
 }  // namespace
+
+bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::string& variable, int lanes) {
+  WideCheck check{kernel, variable, Expr(static_cast<int64_t>(lanes)), false, {}};
+  return check.run(value) && check.found;
+}
 
 bool accesses_linearly(const ScalarPtr& value, const std::string& variable) {
   std::set<const Scalar*> seen;

@@ -11,4 +11,9 @@ namespace mcc::backend {
 // anything computed from indirect indices, at least linear), and no guard splits it.
 bool accesses_linearly(const ScalarPtr& value, const std::string& variable);
 
+// Whether `lanes` consecutive values of `variable`, from 0 on, can be loaded together: some load is of
+// f32 parameters, contiguous and aligned to the group, all others do not depend on the variable, and
+// neither does any guard.
+bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::string& variable, int lanes);
+
 }  // namespace mcc::backend
