@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "lib/ir/elements.h"
 #include "lib/ir/op.h"
 #include "lib/ir/text.h"
 #include "lib/ir/verify.h"
@@ -350,7 +351,9 @@ class Parser {
       if (kind == DTypeKind::string) {
         (*result->strings)[static_cast<size_t>(index++)] = scan_.text();
       } else if (kind == DTypeKind::floating) {
-        result->set_double(index++, scan_.real());
+        // Without saturation: an infinity of a small type must stay one.
+        const double value = scan_.real();
+        store_elements(*result, index++, std::span(&value, 1), false);
       } else if (kind == DTypeKind::complex) {
         const double value = scan_.real();
         if (tensor_type.dtype == DType::c128) {

@@ -4,10 +4,13 @@
 #include "lib/optimizer/fusion/fusion.h"
 #include "lib/optimizer/memory/order.h"
 #include "lib/optimizer/passes/passes.h"
+#include "lib/optimizer/rewrite/patterns.h"
 
 namespace mcc {
 
-bool eliminate_dead_code(Graph& graph, PassContext&) { return eliminate_dead_nodes(graph); }
+bool eliminate_dead_code(Graph& graph, PassContext&) {
+  return for_each_graph(graph, eliminate_dead_nodes);
+}
 bool fuse(Graph& graph, PassContext&) { return fuse_operators(graph); }
 bool order_nodes(Graph& graph, PassContext&) { return order_for_memory(graph); }
 
@@ -15,8 +18,10 @@ namespace {
 
 constexpr std::array kPasses{
     PassInfo{"dce", eliminate_dead_code, 0, "drop what no output needs before any work is done on it"},
+    PassInfo{"inline-calls", inline_calls, 0, "bodies that always run join the graph around them"},
     PassInfo{"simplify-shapes", simplify_shapes, 0, "shape arithmetic becomes symbolic dimensions"},
     PassInfo{"fold-constants", fold_constants, 1, "evaluate what depends on constants alone"},
+    PassInfo{"inline-calls", inline_calls, 1, "branches of conditions that folded"},
     PassInfo{"cse", eliminate_common_subexpressions, 1, "equal computations once"},
     PassInfo{"simplify-algebra", simplify_algebra, 1, "identities and merged views"},
     PassInfo{"recognize-activations", recognize_activations, 1, "one function for its expanded form"},

@@ -7,6 +7,7 @@
 namespace mcc {
 
 // Cleanup
+bool inline_calls(Graph& graph, PassContext& context);
 bool eliminate_dead_code(Graph& graph, PassContext& context);
 bool eliminate_common_subexpressions(Graph& graph, PassContext& context);
 bool fold_constants(Graph& graph, PassContext& context);

@@ -135,6 +135,55 @@ TEST_P(ExprProperty, ValueIsPreserved) {
   }
 }
 
+// Loop variables with symbolic extents: index arithmetic of reshapes, simplified and evaluated.
+TEST_P(ExprProperty, SymbolicBoundsPreserveValues) {
+  std::mt19937 random(GetParam());
+  const Ranges ranges{{"S", {1, 9}}, {"T", {1, 7}}, {"i", {0, Range::kUnbounded}}, {"j", {0, Range::kUnbounded}},
+                      {"k", {0, 4}}};
+  const Expr s = symbol("S"), t = symbol("T");
+  const SymbolicBounds upper{{"i", s}, {"j", t}};
+  const Expr sizes[] = {t, s, t * 5, s * t, Expr(5), Expr(10), t * 2};
+  for (int round = 0; round < 100; ++round) {
+    const auto pick = [&]() { return sizes[random() % std::size(sizes)]; };
+    Expr expr = symbol("i") * t + symbol("j");
+    if (random() % 2 == 0) expr = expr * 5 + symbol("k");
+    for (uint32_t depth = 0; depth < 1 + random() % 3; ++depth) {
+      const Expr divisor = pick();
+      const uint32_t choice = random() % 3;
+      expr = choice == 0 ? floordiv(expr, divisor)
+             : choice == 1 ? mod(expr, divisor)
+                           : floordiv(expr, divisor) * pick() + mod(expr, divisor);
+    }
+    const Expr simple = simplify(expr, ranges, upper);
+    for (int point = 0; point < 20; ++point) {
+      Bindings values{{"S", 1 + static_cast<int64_t>(random() % 9)}, {"T", 1 + static_cast<int64_t>(random() % 7)}};
+      values["i"] = static_cast<int64_t>(random()) % values["S"];
+      values["j"] = static_cast<int64_t>(random()) % values["T"];
+      values["k"] = static_cast<int64_t>(random() % 5);
+      ASSERT_EQ(simple.evaluate(values), expr.evaluate(values)) << expr.str() << " became " << simple.str();
+    }
+  }
+}
+
+// What the reshape of [S, T] to [S*T] and back does to an index must vanish.
+TEST(Expr, ReshapeRoundTripsVanish) {
+  const Ranges ranges{{"S", {1, Range::kUnbounded}}, {"T", {1, Range::kUnbounded}},
+                      {"i", {0, Range::kUnbounded}}, {"j", {0, Range::kUnbounded}}, {"k", {0, 63}}};
+  const Expr s = symbol("S"), t = symbol("T"), i = symbol("i"), j = symbol("j"), k = symbol("k");
+  const SymbolicBounds upper{{"i", s}, {"j", t}};
+  const Expr flat = i * t + j;
+  EXPECT_TRUE(simplify(floordiv(flat, t), ranges, upper) == i);
+  EXPECT_TRUE(simplify(mod(flat, t), ranges, upper) == j);
+  EXPECT_TRUE(simplify(floordiv(flat, t) * t + mod(flat, t), ranges, upper) == flat);
+  const Expr deep = (i * t + j) * 64 + k;
+  EXPECT_TRUE(simplify(floordiv(deep, 64), ranges, upper) == flat);
+  EXPECT_TRUE(simplify(mod(deep, 64), ranges, upper) == k);
+  EXPECT_TRUE(simplify(floordiv(deep, t * 64), ranges, upper) == i);
+  EXPECT_TRUE(simplify(mod(floordiv(deep, 64), t), ranges, upper) == j);
+  EXPECT_TRUE(floordiv(s * 64 + 5, Expr(64)) == s);
+  EXPECT_TRUE(max(i, i) == i);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, ExprProperty, testing::Range(1u, 21u));
 
 }  // namespace
