@@ -98,7 +98,7 @@ std::shared_ptr<const Nvrtc> Nvrtc::open() {
     for (const std::string& path : paths) looked += (looked.empty() ? "" : ", ") + path;
     throw EnvironmentError("NVRTC, the CUDA compiler library, was not found (looked for " + looked +
                            "); install the CUDA toolkit or the PyPI package nvidia-cuda-nvrtc, set MCC_NVRTC, "
-                           "or compile without GPU code (--arch none)");
+                           "or compile without GPU code (--no-cuda)");
   }
   Functions& f = *nvrtc->functions_;
   bool complete = true;
