@@ -23,6 +23,9 @@ bool is_identifier(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
+// What exporters write for "unknown": no name, so two of them need not be equal.
+bool is_placeholder(const std::string& name) { return name.empty() || name == "?" || name == "-1" || name == "None"; }
+
 bool may_be_empty(const std::string& label) {
   std::string lower = label;
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -139,7 +142,7 @@ void Importer::import_inputs() {
         const auto& dim = type.shape().dim(axis);
         if (dim.has_dim_value() && dim.dim_value() > 0) {
           pending.dims.push_back(std::to_string(dim.dim_value()));
-        } else if (dim.has_dim_param() && !dim.dim_param().empty()) {
+        } else if (dim.has_dim_param() && !is_placeholder(dim.dim_param())) {
           pending.dims.push_back(dim.dim_param());
         } else {
           pending.dims.push_back(info.name() + "[" + std::to_string(axis) + "]");
