@@ -23,6 +23,8 @@ bool fits_32_bits(const LoopKernel& kernel) {
 
 constexpr const char* kVectorTypes[] = {"", "", "float2", "", "float4"};
 constexpr const char* kComponents[] = {"x", "y", "z", "w"};
+// Stands for a guard that no wide load can repeat.
+const Scalar kElsewhere{};
 
 }  // namespace
 
@@ -139,24 +141,27 @@ bool CudaPrinter::is_wide(const Expr& index, const Stmt& loop) const {
          exact_division(linear->rest, Expr(static_cast<int64_t>(loop.lanes))).has_value();
 }
 
-// Loads that are contiguous over the lanes and happen, or not, for all lanes alike: `guard` is the
-// innermost guarded value around `scalar`.
+// Loads that are contiguous over the lanes, with the guards that they are read under.
 void CudaPrinter::collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, const Scalar* guard,
                                      WideLoads& wide) const {
   if (!wide.seen.insert({scalar.get(), guard}).second) return;
   if (scalar->kind == ScalarKind::guarded) {
-    for (const Expr& condition : scalar->guard) {
-      if (condition.symbols().count(loop.variable) != 0) return;
-    }
-    // Within nested guards the outer ones would have to be repeated: one level is what occurs.
-    if (guard == nullptr) collect_wide_loads(scalar->operands[0], loop, scalar.get(), wide);
+    bool same_for_all = guard == nullptr;
+    for (const Expr& condition : scalar->guard) same_for_all = same_for_all && condition.symbols().count(loop.variable) == 0;
+    collect_wide_loads(scalar->operands[0], loop, same_for_all ? scalar.get() : &kElsewhere, wide);
+    collect_wide_loads(scalar->operands[1], loop, &kElsewhere, wide);
     return;
   }
   if (scalar->kind == ScalarKind::load && scalar->memory.empty() &&
       memory_dtype(scalar->buffer, {}, scalar->dtype) == DType::f32 && is_wide(scalar->index, loop)) {
-    const auto [found, fresh] = wide.guard_of.emplace(scalar.get(), guard);
-    if (!fresh && found->second != guard) wide.split.insert(scalar.get());
+    auto [found, fresh] = wide.guard_of.emplace(scalar.get(), guard);
     if (fresh) wide.loads.push_back(scalar);
+    // What is read anyway may be loaded before any guard; what is read under two, nowhere.
+    if (guard == nullptr) {
+      found->second = nullptr;
+    } else if (found->second != nullptr && found->second != guard) {
+      found->second = &kElsewhere;
+    }
     return;
   }
   for (const ScalarPtr& operand : scalar->operands) collect_wide_loads(operand, loop, guard, wide);
@@ -167,9 +172,9 @@ std::map<const Scalar*, std::string> CudaPrinter::load_wide(const Stmt& loop, co
   const std::string type = kVectorTypes[loop.lanes];
   std::map<const Scalar*, std::string> names;
   for (const ScalarPtr& load : wide.loads) {
-    if (wide.split.count(load.get()) != 0) continue;
-    const std::string name = temporary();
     const Scalar* guard = wide.guard_of.at(load.get());
+    if (guard == &kElsewhere) continue;
+    const std::string name = temporary();
     ensure_indirect(load->index);
     const std::string source = "*(const " + type + "*)(" + memory_text(load->buffer, {}) + " + " + index_text(load->index) + ")";
     if (guard == nullptr) {

@@ -26,7 +26,6 @@ class CudaPrinter : public KernelPrinter {
     std::set<std::pair<const Scalar*, const Scalar*>> seen;  // value, innermost guard around it
     std::vector<ScalarPtr> loads;
     std::map<const Scalar*, const Scalar*> guard_of;
-    std::set<const Scalar*> split;  // read under different guards: loaded lane by lane
   };
   bool is_wide(const Expr& index, const Stmt& loop) const;
   void collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, const Scalar* guard, WideLoads& wide) const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "cuda_emulation.h"
 #include "kernel_harness.h"
@@ -88,11 +89,24 @@ void launch(const CudaEmulation& emulation, const backend::BuiltKernel& kernel, 
 }  // namespace
 
 std::string check_on_cuda(const std::string& graph_text, const CudaOptions& options) {
-  Graph graph = parse_graph(graph_text);
-  const std::vector<Tensor> inputs = random_inputs(graph, options.dims, options.seed);
+  return check_on_cuda(parse_graph(graph_text), options);
+}
+
+std::string check_on_cuda(Graph graph, const CudaOptions& options) {
+  std::vector<Tensor> inputs = random_inputs(graph, options.dims, options.seed);
+  for (Tensor& input : inputs) {
+    for (int64_t i = 0; is_integer(input.dtype()) && i < input.elements(); ++i) {
+      input.set_int64(i, input.get_int64(i) % options.integers);
+    }
+  }
   const std::vector<Tensor> expected = evaluate(graph, inputs);
   const Bindings bindings = bind_symbols(graph, inputs);
   fuse_operators(graph);
+  // Every kernel's results, to name the first one that departs.
+  std::map<ValueId, Tensor> steps;
+  evaluate(graph, inputs, [&](const Node& node, const std::vector<Tensor>& outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) steps[node.outputs[i]] = outputs[i];
+  });
   const backend::KernelSet set = backend::build_kernels(graph, {}, true);
   if (options.compile && nvrtc_is_installed()) compile_everywhere(set);
   std::vector<const backend::LoopKernel*> kernels;
@@ -117,7 +131,16 @@ std::string check_on_cuda(const std::string& graph_text, const CudaOptions& opti
         to = values[static_cast<size_t>(node.inputs[0])].reshaped(to.shape());
         continue;
       }
-      launch(emulation, set.kernels[static_cast<size_t>(set.kernel_of_node[index])], node, values, bindings, reverse);
+      const backend::BuiltKernel& kernel = set.kernels[static_cast<size_t>(set.kernel_of_node[index])];
+      launch(emulation, kernel, node, values, bindings, reverse);
+      for (ValueId output : node.outputs) {
+        expect_close(values[static_cast<size_t>(output)], steps.at(output), options.tolerance,
+                     std::string(reverse ? "reverse" : "forward") + " threads, kernel " + kernel.name + " (" + kernel.schedule + ")");
+      }
+      if (testing::Test::HasFailure()) {
+        ADD_FAILURE() << kernel.cuda_text;
+        return text;
+      }
     }
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
       expect_close(values[static_cast<size_t>(graph.outputs[i])], expected[i], options.tolerance,

@@ -102,6 +102,17 @@ inline std::vector<ScheduleCase> schedule_cases() {
     output %t "t"
     output %ti "ti"
   })", {{"s0", 300}}},
+      {"SharedValueOfConcatenatedParts", R"(graph "g" {
+    input %a : f32[2, 4, 8]
+    input %b : f32[2, 2, 8]
+    %l = slice(%a) {starts = s[0, 0, 0], shape = s[2, 2, 8], steps = i[1, 1, 1]} : f32[2, 2, 8]
+    %h = slice(%a) {starts = s[0, 2, 0], shape = s[2, 2, 8], steps = i[1, 1, 1]} : f32[2, 2, 8]
+    %d = map(%b, %l) {fn = "sub"} : f32[2, 2, 8]
+    %e = map(%l, %h) {fn = "add"} : f32[2, 2, 8]
+    %c = concat(%d, %e, %b) {axis = 1} : f32[2, 6, 8]
+    %y = map(%c) {fn = "neg"} : f32[2, 6, 8]
+    output %y "y"
+  })", {}},
       {"ConvTranspose", R"(graph "g" {
     input %x : f32[2, 5, 6, 8]
     input %w : f32[8, 12, 3, 3]
