@@ -113,6 +113,72 @@ inline std::vector<ScheduleCase> schedule_cases() {
     %y = map(%c) {fn = "neg"} : f32[2, 6, 8]
     output %y "y"
   })", {}},
+      {"ContractionTypes", R"(graph "g" {
+    input %a : i8[20, 36]
+    input %u : u8[20, 36]
+    input %b : i8[36, 9]
+    input %h : f16[20, 36]
+    input %k : f16[36, 12]
+    input %x : f64[5, 7]
+    input %y : f64[7, 6]
+    input %p : bf16[3, 9]
+    input %i : i64[3, 4]
+    input %j : i64[4, 5]
+    %s = contract(%a, %b) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = i32} : i32[20, 9]
+    %m = contract(%u, %b) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = i32} : i32[20, 9]
+    %f = contract(%h, %k) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = f16} : f16[20, 12]
+    %d = contract(%x, %y) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = f64} : f64[5, 6]
+    %l = contract(%i, %j) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = i64} : i64[3, 5]
+    %e = softmax(%p) {axis = 1} : bf16[3, 9]
+    %r = reduce(%h) {fn = "max", axes = i[1]} : f16[20]
+    %n = map(%d) {fn = "tanh"} : f64[5, 6]
+    output %s "s"
+    output %m "m"
+    output %f "f"
+    output %l "l"
+    output %e "e"
+    output %r "r"
+    output %n "n"
+  })", {}, 4e-3},
+      {"ConvolutionTypes", R"(graph "g" {
+    input %h : f16[1, 6, 6, 8]
+    input %k : f16[9, 8, 3, 3]
+    input %u : u8[1, 5, 5, 4]
+    input %w : i8[6, 4, 3, 3]
+    input %x : f32[1, 4, 3, 5, 6]
+    input %v : f32[7, 4, 2, 3, 3]
+    input %l : f32[2, 6, 19]
+    input %g : f32[6, 2, 3]
+    %a = conv(%h, %k) {layout = "nhwc", strides = i[1, 1], pads_low = s[1, 1], pads_high = s[1, 1], dilations = i[1, 1], groups = 1, out = f16} : f16[1, 6, 6, 9]
+    %b = conv(%u, %w) {layout = "nhwc", strides = i[2, 1], pads_low = s[1, 0], pads_high = s[0, 1], dilations = i[1, 1], groups = 1, out = i32} : i32[1, 2, 4, 6]
+    %c = conv(%x, %v) {layout = "nchw", strides = i[1, 1, 2], pads_low = s[0, 1, 1], pads_high = s[1, 1, 1], dilations = i[1, 1, 1], groups = 1, out = f32} : f32[1, 7, 3, 5, 3]
+    %d = conv(%l, %g) {layout = "nchw", strides = i[1], pads_low = s[2], pads_high = s[2], dilations = i[2], groups = 3, out = f32} : f32[2, 6, 19]
+    output %a "a"
+    output %b "b"
+    output %c "c"
+    output %d "d"
+  })", {}, 4e-3},
+      {"ReductionTypes", R"(graph "g" {
+    symbol s0 "n" [0, inf] = dim(0, 1)
+    input %a : i64[3, s0]
+    input %b : bool[3, s0]
+    input %c : f64[s0, 3]
+    input %d : f32[4, 2100]
+    %s = reduce(%a) {fn = "sum", axes = i[1]} : i64[3]
+    %t = reduce(%b) {fn = "any", axes = i[1]} : bool[3]
+    %p = reduce(%c) {fn = "sum", axes = i[0]} : f64[3]
+    %m = arg_reduce(%d) {fn = "min", axis = 1, select_last = 1} : i64[4]
+    %x = softmax(%d) {axis = 1} : f32[4, 2100]
+    %n = normalize(%d) {axes = i[0, 1], epsilon = 0.001, kind = "rms"} : f32[4, 2100]
+    %q = reduce(%d) {fn = "prod", axes = i[0, 1]} : f32[]
+    output %s "s"
+    output %t "t"
+    output %p "p"
+    output %m "m"
+    output %x "x"
+    output %n "n"
+    output %q "q"
+  })", {{"s0", 45}}},
       {"ConvTranspose", R"(graph "g" {
     input %x : f32[2, 5, 6, 8]
     input %w : f32[8, 12, 3, 3]
