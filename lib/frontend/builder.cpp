@@ -1,247 +1,215 @@
-// Emission of IR nodes.
+// Builder: the funnel through which all nodes go, materialization, symbols.
 #include "lib/frontend/builder.h"
 
 #include <algorithm>
 
-#include "lib/ir/op.h"
+#include "lib/frontend/symbolic.h"
+#include "lib/ir/evaluate.h"
 #include "lib/support/error.h"
 
 namespace mcc::frontend {
+namespace {
 
-Ints axis_range(int64_t low, int64_t high) {
-  Ints axes;
-  for (int64_t axis = low; axis < high; ++axis) axes.push_back(axis);
-  return axes;
+// Folding at import serves shapes and parameters; the optimizer folds larger constants.
+constexpr int64_t kMostFoldedElements = 4096;
+constexpr int64_t kMostReadElements = 65536;
+
+bool is_constant_shape(const Shape& shape) {
+  return std::all_of(shape.begin(), shape.end(), [](const Expr& e) { return e.is_constant(); });
 }
 
-int64_t normalize_axis(int64_t axis, int64_t rank) {
-  const int64_t positive = axis < 0 ? axis + rank : axis;
-  if (positive < 0 || positive >= std::max<int64_t>(rank, 1)) {
-    throw ModelError("axis " + std::to_string(axis) + " is out of range for a tensor of rank " + std::to_string(rank));
+bool has_symbolic_attribute(const Attributes& attributes) {
+  for (const auto& [name, value] : attributes.entries()) {
+    const Shape* shape = std::get_if<Shape>(&value);
+    if (shape != nullptr && !is_constant_shape(*shape)) return true;
   }
-  return positive;
+  return false;
 }
 
-ValueId Builder::value(const Operand& operand) {
-  if (!operand) throw ModelError("a required input is missing");
-  if (operand.is_poison()) throw ModelError("an input could not be imported");
-  if (operand.owner() == this) return operand.id();
-  auto found = materialised_.find(operand.identity());
-  if (found != materialised_.end()) return found->second;
-  ValueId id = kNoValue;
-  if (operand.constant_tensor() != nullptr) {
-    Attributes attributes;
-    attributes.set("value", operand.tensor_pointer());
-    id = graph_.append_one(Op::constant, {}, std::move(attributes));
-    graph_.values[static_cast<size_t>(id)].name = operand.name();
-  } else {
-    const KnownValues values = operand.known_values().value();
-    Shape numerators;
-    bool whole = true;
-    for (const Known& known : values) {
-      numerators.push_back(known.numerator);
-      whole = whole && known.denominator == 1;
-    }
-    Attributes attributes;
-    attributes.set("values", numerators);
-    const ValueId integers = graph_.append_one(Op::dims, {}, std::move(attributes), {origin_});
-    Operand result = Operand::value(this, integers, graph_.type(integers));
-    result = reshape(cast(result, operand.dtype()), operand.shape());
-    if (!whole) {
-      std::vector<Known> denominators;
-      for (const Known& known : values) denominators.push_back({Expr(known.denominator), 1});
-      result = map("div", {result, Operand::known(operand.dtype(), operand.shape(), denominators)});
-    }
-    id = result.id();
+// The tensors when every input is a constant, nothing depends on symbols and all of it is small.
+std::optional<Operands> fold(const Node& node, const Operands& inputs,
+                             const std::vector<TensorType>& types, const Graph& graph) {
+  const OpInfo& info = op_info(node.op);
+  if (info.evaluate == nullptr || node.op == Op::random || node.op == Op::constant ||
+      (info.traits & (kControl | kDataDependent)) != 0 || has_symbolic_attribute(node.attributes)) {
+    return std::nullopt;
   }
-  materialised_[operand.identity()] = id;
-  kept_.push_back(operand);
-  return id;
+  std::vector<Tensor> arguments;
+  int64_t read = 0;
+  for (const Operand& input : inputs) {
+    const Tensor* tensor = input.constant_tensor();
+    if (tensor == nullptr) return std::nullopt;
+    read += tensor->elements();
+    if (read > kMostReadElements) return std::nullopt;
+    arguments.push_back(*tensor);
+  }
+  std::vector<Tensor> results;
+  for (const TensorType& type : types) {
+    if (!is_constant_shape(type.shape)) return std::nullopt;
+    std::vector<int64_t> dims;
+    int64_t elements = 1;
+    for (const Expr& dim : type.shape) {
+      dims.push_back(dim.constant());
+      if (dims.back() < 0 || dims.back() > kMostFoldedElements) return std::nullopt;
+      elements *= dims.back();
+      if (elements > kMostFoldedElements) return std::nullopt;
+    }
+    results.emplace_back(type.dtype, dims);
+  }
+  info.evaluate(node, EvaluationContext{&graph, {}}, arguments, results);
+  Operands operands;
+  for (Tensor& result : results) {
+    operands.push_back(Operand::constant(std::make_shared<const Tensor>(std::move(result))));
+  }
+  return operands;
 }
 
-std::vector<Operand> Builder::emit_all(Op op, const std::vector<Operand>& inputs, Attributes attributes) {
+}  // namespace
+
+Builder::Builder(Graph& graph, Symbols& symbols, Builder* parent)
+    : graph_(graph), symbols_(symbols), parent_(parent) {}
+
+Operands Builder::emit_all(Op op, const Operands& inputs, Attributes attributes,
+                           std::vector<Graph> subgraphs) {
   Node node;
   node.op = op;
-  for (const Operand& input : inputs) node.inputs.push_back(input ? value(input) : kNoValue);
   node.attributes = std::move(attributes);
-  if (!origin_.empty()) node.origin = {origin_};
-  std::vector<Operand> results;
-  for (ValueId id : graph_.append(std::move(node))) results.push_back(Operand::value(this, id, graph_.type(id)));
-  return results;
+  node.subgraphs = std::move(subgraphs);
+  node.origin = origin;
+  std::vector<TensorType> input_types;
+  for (const Operand& input : inputs) input_types.push_back(input.type());
+  if (node.subgraphs.empty()) {
+    const std::vector<TensorType> types = op_info(op).infer(node, input_types);
+    if (std::optional<Operands> folded = fold(node, inputs, types, graph_)) return *folded;
+    if (types.size() == 1) {
+      if (std::optional<KnownValues> values =
+              evaluate_symbolically(node, inputs, types[0], symbols_)) {
+        return {Operand::known(types[0].dtype, types[0].shape, std::move(*values))};
+      }
+    }
+  }
+  for (const Operand& input : inputs) node.inputs.push_back(materialize(input));
+  Operands outputs;
+  for (ValueId id : graph_.append(std::move(node))) {
+    outputs.push_back(Operand::value(this, id, graph_.type(id)));
+  }
+  return outputs;
 }
 
-Operand Builder::emit(Op op, const std::vector<Operand>& inputs, Attributes attributes) {
+Operand Builder::emit(Op op, const Operands& inputs, Attributes attributes) {
   return emit_all(op, inputs, std::move(attributes)).at(0);
 }
 
-Shape Builder::broadcast_shape(const std::vector<Shape>& shapes) {
-  size_t rank = 0;
-  for (const Shape& shape : shapes) rank = std::max(rank, shape.size());
-  Shape result(rank, Expr(1));
-  for (const Shape& shape : shapes) {
-    const size_t lead = rank - shape.size();
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      Expr& dim = result[lead + axis];
-      if (shape[axis].is_constant(1) || dim == shape[axis]) continue;
-      if (dim.is_constant(1)) {
-        dim = shape[axis];
-      } else if (dim.is_constant() && shape[axis].is_constant()) {
-        throw ModelError("shapes " + shape_text(result) + " and " + shape_text(shape) + " cannot be broadcast together");
-      } else if (shape[axis].is_constant()) {
-        dim = shape[axis];  // a symbolic dim that meets a constant must equal it
-      }
+ValueId Builder::materialize(const Operand& operand) {
+  if (!operand) throw ModelError("a required input is missing.");
+  if (operand.is_poison()) throw InternalError("a failed node's result was used");
+  if (operand.is_sequence()) throw ModelError("a sequence was given where a tensor is expected.");
+  const bool is_value = operand.constant_tensor() == nullptr && !operand.is_symbolic();
+  if (is_value && operand.owner() == this) return operand.id();
+  const auto found = nodes_.find(operand.identity());
+  if (found != nodes_.end()) return found->second.second;
+  ValueId id = kNoValue;
+  if (is_value) {
+    id = capture(operand);
+  } else if (operand.is_symbolic()) {
+    id = emit_known(operand);
+  } else {
+    Node node;
+    node.op = Op::constant;
+    node.attributes.set("value", operand.tensor_pointer());
+    node.origin = origin;
+    id = graph_.append(std::move(node))[0];
+  }
+  if (graph_.values[static_cast<size_t>(id)].name.empty()) {
+    graph_.values[static_cast<size_t>(id)].name = operand.name();
+  }
+  nodes_.emplace(operand.identity(), std::make_pair(operand, id));
+  return id;
+}
+
+ValueId Builder::capture(const Operand& outer) {
+  check_internal(parent_ != nullptr, "an operand belongs to no enclosing graph");
+  const ValueId inner = graph_.add_input(outer.type(), outer.name());
+  captures_.push_back({outer, inner});
+  return inner;
+}
+
+// dims, then whatever brings the numbers into type and shape: cast, division, reshape.
+ValueId Builder::emit_known(const Operand& operand) {
+  const KnownValues values = *operand.known_values();
+  Shape numerators;
+  bool fractions = false;
+  Tensor denominators(DType::i64, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) {
+    numerators.push_back(values[i].numerator);
+    denominators.set_int64(static_cast<int64_t>(i), values[i].denominator);
+    fractions = fractions || values[i].denominator != 1;
+  }
+  Node source;
+  source.op = Op::dims;
+  source.attributes.set("values", numerators);
+  source.origin = origin;
+  const ValueId id = graph_.append(std::move(source))[0];
+  Operand result = Operand::value(this, id, graph_.type(id));
+  if (fractions) {
+    // 53 bits hold every size; the division is exact unless the model's own arithmetic was not.
+    result = map("div", {cast(result, DType::f64),
+                         cast(constant(std::move(denominators)), DType::f64)});
+  }
+  return materialize(reshape(cast(result, operand.dtype()), operand.shape()));
+}
+
+Shape Builder::common_shape(const Shape& a, const Shape& b) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape result = longer;
+  const size_t offset = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    Expr& dim = result[offset + i];
+    if (shorter[i].is_constant(1)) continue;
+    if (dim.is_constant(1)) {
+      dim = shorter[i];
+    } else if (dim.is_constant() && shorter[i].is_constant() && !(dim == shorter[i])) {
+      throw ModelError("the shapes " + shape_text(a) + " and " + shape_text(b) +
+                       " do not broadcast.");
+    } else {
+      dim = symbols_.merge(dim, shorter[i]);
     }
   }
   return result;
 }
 
-Operand Builder::broadcast_to(const Operand& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
-  const size_t lead = shape.size() - x.shape().size();
-  Ints axes;
-  Shape source;
-  // Unit dims that grow are dropped first where everything before them is a unit too: a scalar then
-  // stays recognisable as one.
-  bool all_units = true;
-  for (const Expr& dim : x.shape()) all_units = all_units && dim.is_constant(1);
-  Operand from = x;
-  if (all_units && x.rank() > 0) {
-    from = reshape(x, {});
-  } else {
-    axes = axis_range(static_cast<int64_t>(lead), static_cast<int64_t>(shape.size()));
+Shape Builder::expressions(const Operand& integers, int64_t low) {
+  if (!is_integer(integers.dtype())) throw ModelError("an integer tensor is expected.");
+  if (integers.rank() > 1) throw ModelError("a scalar or a vector of integers is expected.");
+  Shape result;
+  if (const Tensor* tensor = integers.constant_tensor()) {
+    for (int64_t i = 0; i < tensor->elements(); ++i) result.emplace_back(tensor->get_int64(i));
+    return result;
   }
-  Attributes attributes;
-  attributes.set("shape", shape);
-  attributes.set("axes", axes);
-  return emit(Op::broadcast, {from}, std::move(attributes));
-}
-
-Operand Builder::map(const std::string& fn, const std::vector<Operand>& operands) {
-  std::vector<Shape> shapes;
-  for (const Operand& operand : operands) shapes.push_back(operand.shape());
-  const Shape shape = broadcast_shape(shapes);
-  std::vector<Operand> inputs;
-  for (const Operand& operand : operands) inputs.push_back(broadcast_to(operand, shape));
-  Attributes attributes;
-  attributes.set("fn", fn);
-  return emit(Op::map, inputs, std::move(attributes));
-}
-
-Operand Builder::cast(const Operand& x, DType to) {
-  if (x.dtype() == to) return x;
-  Attributes attributes;
-  attributes.set("fn", std::string("cast"));
-  attributes.set("to", to);
-  return emit(Op::map, {x}, std::move(attributes));
-}
-
-Operand Builder::scalar(DType dtype, double value) {
-  return Operand::constant(std::make_shared<const Tensor>(Tensor::scalar(dtype, value)));
-}
-
-Operand Builder::reshape(const Operand& x, const Shape& shape) {
-  if (x.shape() == shape) return x;
-  if (x.constant_tensor() != nullptr) {
-    std::vector<int64_t> dims;
-    for (const Expr& dim : shape) dims.push_back(dim.constant());
-    return Operand::constant(std::make_shared<const Tensor>(x.constant_tensor()->reshaped(dims)));
+  if (const std::optional<KnownValues> values = integers.known_values()) {
+    for (const Known& value : *values) result.push_back(value.numerator);
+    return result;
   }
-  Attributes attributes;
-  attributes.set("shape", shape);
-  return emit(Op::reshape, {x}, std::move(attributes));
-}
-
-Operand Builder::transpose(const Operand& x, const Ints& perm) {
-  if (perm == axis_range(0, x.rank())) return x;
-  Attributes attributes;
-  attributes.set("perm", perm);
-  return emit(Op::transpose, {x}, std::move(attributes));
-}
-
-Operand Builder::slice(const Operand& x, int64_t axis, const Expr& start, const Expr& size, int64_t step) {
-  Shape starts(x.shape().size(), Expr(0));
-  Shape shape = x.shape();
-  Ints steps(x.shape().size(), 1);
-  starts[static_cast<size_t>(axis)] = start;
-  shape[static_cast<size_t>(axis)] = size;
-  steps[static_cast<size_t>(axis)] = step;
-  if (shape == x.shape() && step == 1) return x;
-  Attributes attributes;
-  attributes.set("starts", starts);
-  attributes.set("shape", shape);
-  attributes.set("steps", steps);
-  return emit(Op::slice, {x}, std::move(attributes));
-}
-
-Operand Builder::concat(const std::vector<Operand>& parts, int64_t axis) {
-  if (parts.size() == 1) return parts[0];
-  Attributes attributes;
-  attributes.set("axis", axis);
-  return emit(Op::concat, parts, std::move(attributes));
-}
-
-Operand Builder::reduce(const std::string& fn, const Operand& x, Ints axes, bool keep_dims) {
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  Operand result = x;
-  if (!axes.empty()) {
-    Attributes attributes;
-    attributes.set("fn", fn);
-    attributes.set("axes", axes);
-    result = emit(Op::reduce, {x}, std::move(attributes));
+  const Expr count = product(integers.shape());
+  if (!count.is_constant()) {
+    throw ModelError("the length of an integer list depends on symbols: " + count.str() + ".");
   }
-  if (!keep_dims) return result;
-  Shape shape = x.shape();
-  for (int64_t axis : axes) shape[static_cast<size_t>(axis)] = 1;
-  return reshape(result, shape);
-}
-
-Operand Builder::gather(const Operand& data, const Operand& indices, int64_t axis) {
-  Attributes attributes;
-  attributes.set("axis", axis);
-  return emit(Op::gather, {data, indices}, std::move(attributes));
-}
-
-Operand Builder::matmul(const Operand& left, const Operand& right, DType out) {
-  // Vectors become matrices for the product, and lose the added axis again.
-  const bool left_vector = left.rank() == 1;
-  const bool right_vector = right.rank() == 1;
-  Operand a = left_vector ? reshape(left, {Expr(1), left.dim(0)}) : left;
-  Operand b = right_vector ? reshape(right, {right.dim(0), Expr(1)}) : right;
-  const int64_t ra = a.rank();
-  const int64_t rb = b.rank();
-  Attributes attributes;
-  attributes.set("out", out);
-  Operand result;
-  if (rb == 2) {
-    // The leading axes of the left operand are rows: one product instead of many small ones.
-    attributes.set("lhs_batch", Ints{});
-    attributes.set("rhs_batch", Ints{});
-    attributes.set("lhs_contract", Ints{ra - 1});
-    attributes.set("rhs_contract", Ints{0});
-    result = emit(Op::contract, {a, b}, std::move(attributes));
-  } else {
-    const Shape batch_a(a.shape().begin(), a.shape().end() - 2);
-    const Shape batch_b(b.shape().begin(), b.shape().end() - 2);
-    const Shape batch = broadcast_shape({batch_a, batch_b});
-    auto spread = [&](const Operand& x) {
-      Shape shape = batch;
-      shape.insert(shape.end(), x.shape().end() - 2, x.shape().end());
-      return broadcast_to(x, shape);
-    };
-    a = spread(a);
-    b = spread(b);
-    const auto rank = static_cast<int64_t>(batch.size());
-    attributes.set("lhs_batch", axis_range(0, rank));
-    attributes.set("rhs_batch", axis_range(0, rank));
-    attributes.set("lhs_contract", Ints{rank + 1});
-    attributes.set("rhs_contract", Ints{rank});
-    result = emit(Op::contract, {a, b}, std::move(attributes));
+  const ValueId value = materialize(integers);
+  for (int64_t i = 0; i < count.constant(); ++i) {
+    const auto [entry, is_new] = runtime_.emplace(std::make_pair(value, i), Expr());
+    if (is_new) {
+      const std::string label = integers.name().empty() ? "a computed size" : integers.name();
+      entry->second = symbols_.runtime(graph_, label, {low, (int64_t{1} << 31) - 1}, value, i);
+    }
+    result.push_back(entry->second);
   }
-  Shape shape = result.shape();
-  if (right_vector) shape.pop_back();
-  if (left_vector) shape.erase(shape.end() - (right_vector ? 1 : 2));
-  return reshape(result, shape);
+  return result;
+}
+
+Expr Builder::runtime_count(const Operand& count, const std::string& label) {
+  if (const std::optional<KnownValues> values = count.known_values()) return values->at(0).numerator;
+  return symbols_.runtime(graph_, label, {0, (int64_t{1} << 31) - 1}, materialize(count), 0);
 }
 
 }  // namespace mcc::frontend

@@ -1,326 +1,283 @@
-// The import of one model.
+// The importer: inputs, initializers, nodes, outputs. Functions are in functions.cpp.
 #include "lib/frontend/importer.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <algorithm>
-#include <cctype>
 #include <set>
 
-#include "lib/frontend/known_arithmetic.h"
-#include "lib/ir/op.h"
-#include "lib/ir/verify.h"
+#include "lib/frontend/frame.h"
+#include "lib/frontend/op_table.h"
 #include "lib/support/error.h"
 
 namespace mcc::frontend {
 namespace {
 
-// Sizes stay below 2^31 unless the user says otherwise.
-constexpr int64_t kLargestDim = (int64_t{1} << 31) - 1;
-
-bool is_identifier(const std::string& text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) != 0) return false;
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+std::string operation_text(const onnx::NodeProto& node, int64_t opset) {
+  const std::string_view domain = plain_domain(node.domain());
+  return (domain.empty() ? "" : std::string(domain) + ".") + node.op_type() + " (opset " +
+         std::to_string(opset) + ")";
 }
 
-// What exporters write for "unknown": no name, so two of them need not be equal.
-bool is_placeholder(const std::string& name) { return name.empty() || name == "?" || name == "-1" || name == "None"; }
-
-bool may_be_empty(const std::string& label) {
-  std::string lower = label;
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.find("past") != std::string::npos || lower.find("cache") != std::string::npos;
-}
+// Advice when an entry's ModelError has none of its own.
+constexpr const char* kGeneralAdvice =
+    "check the model with onnx.checker.check_model(..., full_check=True), or give the inputs' "
+    "shapes with --input";
 
 }  // namespace
 
-Importer::Importer(std::shared_ptr<const onnx::ModelProto> model, std::string directory,
-                   const ImportOptions& options, Diagnostics& diagnostics)
-    : model_(std::move(model)), directory_(std::move(directory)), options_(options), diagnostics_(diagnostics),
-      builder_(graph_) {}
-
-void Importer::read_opsets() {
-  for (const auto& entry : model_->opset_import()) {
-    const std::string domain = entry.domain() == "ai.onnx" ? "" : entry.domain();
-    opsets_[domain] = entry.version();
-  }
-  if (opsets_.count("") == 0) opsets_[""] = 1;
+const Operand* Scope::find(const std::string& name) const {
+  const auto found = names_.find(name);
+  if (found != names_.end()) return &found->second;
+  return outer_ == nullptr ? nullptr : outer_->find(name);
 }
 
-int64_t Importer::opset_of(const std::string& domain) const {
-  auto found = opsets_.find(domain);
-  return found == opsets_.end() ? 1 : found->second;
+Importer::Importer(const LoadedModel& model, const ImportOptions& options,
+                   Diagnostics& diagnostics, ExternalFiles& files, Equalities& equalities)
+    : model_(model),
+      options_(options),
+      diagnostics_(diagnostics),
+      files_(files),
+      equalities_(equalities) {}
+
+Importer::~Importer() = default;
+
+bool Importer::learned() const { return symbols_ != nullptr && symbols_->learned(); }
+
+void Importer::report(const std::string& node, const std::string& operation,
+                      const std::string& reason, const std::string& advice) {
+  diagnostics_.report({node, operation, reason, advice});
 }
 
-Expr Importer::symbol_for(const std::string& label, size_t input, size_t axis) {
-  auto known = symbols_.find(label);
-  if (known != symbols_.end()) return known->second;
-  Range range{1, kLargestDim};
-  auto chosen = options_.dims.find(label);
-  if (chosen != options_.dims.end()) {
-    range = chosen->second;
-  } else {
-    const std::string& input_name = model_->graph().input(static_cast<int>(input)).name();
-    if (may_be_empty(label) || may_be_empty(input_name)) range.low = 0;
-  }
-  if (range.low == range.high) {
-    symbols_.emplace(label, Expr(range.low));
-    return range.low;
-  }
-  SymbolSource source;
-  source.kind = SymbolSource::Kind::input_dim;
-  source.input = static_cast<int32_t>(graph_.inputs.size());
-  source.axis = static_cast<int64_t>(axis);
-  const Expr symbol = graph_.add_symbol(label, range, source);
-  symbols_.emplace(label, symbol);
-  return symbol;
-}
-
-// A number, a name, or an expression over names.
-Expr Importer::dimension(const std::string& label, size_t input, size_t axis) {
-  if (!label.empty() && std::all_of(label.begin(), label.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-    if (label.size() > 18) throw UsageError("dimension " + label + " is too large");
-    return static_cast<int64_t>(std::stoll(label));
-  }
-  if (is_identifier(label)) return symbol_for(label, input, axis);
-  try {
-    const Expr expression = Expr::parse(label);
-    std::map<std::string, Expr, std::less<>> replacements;
-    bool known = true;
-    for (const std::string& name : expression.symbols()) {
-      auto found = symbols_.find(name);
-      known = known && found != symbols_.end();
-      if (known) replacements.emplace(name, found->second);
-    }
-    if (known) return expression.substitute(replacements);
-  } catch (const UsageError&) {
-    // Any other text is just a name.
-  }
-  return symbol_for(label, input, axis);
-}
-
-void Importer::import_inputs() {
-  std::set<std::string> initializers;
-  for (const auto& tensor : model_->graph().initializer()) initializers.insert(tensor.name());
-  struct Pending {
-    size_t number;
-    const onnx::ValueInfoProto* info;
-    std::vector<std::string> dims;
-    DType dtype;
-  };
-  std::vector<Pending> inputs;
-  std::set<std::string> names;
-  for (int i = 0; i < model_->graph().input_size(); ++i) {
-    const onnx::ValueInfoProto& info = model_->graph().input(i);
-    if (initializers.count(info.name()) != 0) continue;  // a default value, not an input
+std::vector<DeclaredInput> Importer::declare_inputs() {
+  const onnx::GraphProto& graph = model_.proto->graph();
+  std::set<std::string> initialized, names;
+  for (const auto& tensor : graph.initializer()) initialized.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) initialized.insert(tensor.values().name());
+  std::vector<DeclaredInput> inputs;
+  for (const auto& info : graph.input()) {
+    if (initialized.count(info.name()) != 0) continue;  // a parameter, not an input
     names.insert(info.name());
+    const auto given = options_.input_shapes.find(info.name());
+    DeclaredInput input{info.name(), {}};
+    const std::string whole = "input '" + info.name() + "'";
     if (!info.type().has_tensor_type()) {
-      diagnostics_.report({"", "input '" + info.name() + "'", "is not a tensor", "sequence and optional inputs are not supported"});
+      report("", whole, "only tensors can be inputs of a model, not sequences, maps or optionals.",
+             "split the model so that its inputs are tensors");
+      input_types_.push_back(onnx::TensorProto::FLOAT);
+      inputs.push_back(input);
       continue;
     }
     const auto& type = info.type().tensor_type();
-    Pending pending{static_cast<size_t>(i), &info, {}, import_dtype(type.elem_type())};
-    auto given = options_.input_shapes.find(info.name());
-    if (given != options_.input_shapes.end()) {
-      if (type.has_shape() && static_cast<size_t>(type.shape().dim_size()) != given->second.size()) {
-        throw UsageError("--input " + info.name() + ": the model's input has rank " +
-                         std::to_string(type.shape().dim_size()) + ", not " + std::to_string(given->second.size()));
-      }
-      pending.dims = given->second;
-      for (size_t axis = 0; type.has_shape() && axis < pending.dims.size(); ++axis) {
-        const auto& dim = type.shape().dim(static_cast<int>(axis));
-        if (dim.has_dim_value() && dim.dim_value() > 0 && pending.dims[axis] != std::to_string(dim.dim_value())) {
-          throw UsageError("--input " + info.name() + ": the model fixes dimension " + std::to_string(axis) + " to " +
-                           std::to_string(dim.dim_value()));
-        }
-      }
-    } else if (!type.has_shape()) {
-      diagnostics_.report({"", "input '" + info.name() + "'", "has no shape", "give one with --input " + info.name() + ":1x3x224x224"});
-      continue;
-    } else {
-      for (int axis = 0; axis < type.shape().dim_size(); ++axis) {
-        const auto& dim = type.shape().dim(axis);
-        if (dim.has_dim_value() && dim.dim_value() > 0) {
-          pending.dims.push_back(std::to_string(dim.dim_value()));
-        } else if (dim.has_dim_param() && !is_placeholder(dim.dim_param())) {
-          pending.dims.push_back(dim.dim_param());
-        } else {
-          pending.dims.push_back(info.name() + "[" + std::to_string(axis) + "]");
-        }
+    input_types_.push_back(type.elem_type());
+    const auto fallback = [&](size_t axis) {
+      return info.name() + "[" + std::to_string(axis) + "]";
+    };
+    if (type.has_shape()) {
+      for (const auto& dim : type.shape().dim()) {
+        const std::string text = dim.has_dim_value() && dim.dim_value() >= 0
+                                     ? std::to_string(dim.dim_value())
+                                     : dim.dim_param();
+        input.dims.push_back(parse_dimension(text, fallback(input.dims.size())));
       }
     }
-    inputs.push_back(std::move(pending));
+    if (given != options_.input_shapes.end()) {
+      Shape shape;
+      for (const std::string& text : given->second) {
+        shape.push_back(parse_dimension(text, fallback(shape.size())));
+      }
+      if (type.has_shape() && shape.size() != input.dims.size()) {
+        throw UsageError("input '" + info.name() + "' has " + std::to_string(input.dims.size()) +
+                         " dimensions, but --input gives it " + std::to_string(shape.size()) + ".");
+      }
+      for (size_t i = 0; i < input.dims.size(); ++i) {
+        const Expr& declared = input.dims[i];
+        if (declared.is_constant() && !(declared == shape[i])) {
+          throw UsageError("dimension " + std::to_string(i) + " of input '" + info.name() +
+                           "' is fixed to " + declared.str() + " by the model.");
+        }
+        if (!declared.is_constant()) equalities_.learn(declared, shape[i], {});
+      }
+      input.dims = shape;
+    } else if (!type.has_shape()) {
+      report("", whole, "the model does not say its shape.",
+             "give one with --input " + info.name() + ":1x3x224x224");
+    }
+    inputs.push_back(std::move(input));
   }
   for (const auto& [name, shape] : options_.input_shapes) {
-    if (names.count(name) == 0) throw UsageError("--input " + name + ": the model has no such input");
+    if (names.count(name) != 0) continue;
+    std::string list;
+    for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+    throw UsageError("the model has no input '" + name + "'; its inputs are: " + list + ".");
   }
-  // Plain names first: a symbol must come from an input that has it as a whole dimension.
-  std::vector<std::vector<Expr>> shapes(inputs.size());
-  for (int round = 0; round < 2; ++round) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      shapes[i].resize(inputs[i].dims.size());
-      for (size_t axis = 0; axis < inputs[i].dims.size(); ++axis) {
-        const std::string& label = inputs[i].dims[axis];
-        if ((round == 0) != is_identifier(label)) continue;
-        // symbol_for records the number of inputs made so far as the source: set it to this one.
-        const size_t before = graph_.symbols.size();
-        shapes[i][axis] = dimension(label, inputs[i].number, axis);
-        if (graph_.symbols.size() > before) graph_.symbols.back().source.input = static_cast<int32_t>(i);
-      }
-    }
-  }
-  for (const auto& [label, range] : options_.dims) {
-    if (symbols_.count(label) != 0) continue;
-    std::string known;
-    for (const auto& [name, symbol] : symbols_) known += (known.empty() ? "" : ", ") + name;
-    throw UsageError("--dim " + label + ": the model has no such dynamic dimension" +
-                     (known.empty() ? " (all its dimensions are fixed)" : "; it has " + known));
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    graph_.add_input({inputs[i].dtype, shapes[i]}, inputs[i].info->name());
-  }
+  return inputs;
+}
+
+Operand Importer::tensor_operand(const onnx::TensorProto& proto) {
+  return Operand::constant(
+      std::make_shared<const Tensor>(tensor_from_proto(proto, model_.proto, files_)));
+}
+
+Operand Importer::sparse_operand(const onnx::SparseTensorProto& proto) {
+  return Operand::constant(
+      std::make_shared<const Tensor>(tensor_from_sparse(proto, model_.proto, files_)));
 }
 
 void Importer::import_initializers(const onnx::GraphProto& graph, Scope& scope) {
-  for (const onnx::TensorProto& proto : graph.initializer()) {
+  const auto import_one = [&](const std::string& name, const auto& make) {
+    Operand operand = Operand::poison();
     try {
-      Operand operand = Operand::constant(import_tensor(proto, model_, directory_));
-      operand.set_name(proto.name());
-      scope[proto.name()] = operand;
+      operand = make();
+      operand.set_name(name);
     } catch (const ModelError& error) {
-      diagnostics_.report({"", "initializer '" + proto.name() + "'", error.what(), ""});
-      scope[proto.name()] = Operand::poison();
+      report("", "weight '" + name + "'", error.what(),
+             "export the model again, or restore its external data files");
     }
+    scope.set(name, operand);
+  };
+  for (const auto& tensor : graph.initializer()) {
+    import_one(tensor.name(), [&] { return tensor_operand(tensor); });
   }
-  if (graph.sparse_initializer_size() != 0) {
-    diagnostics_.report({"", "sparse initializers", "are not supported", "store them as dense tensors"});
+  for (const auto& tensor : graph.sparse_initializer()) {
+    import_one(tensor.values().name(), [&] { return sparse_operand(tensor); });
   }
 }
 
-std::string Importer::node_label(const onnx::NodeProto& node) const {
-  return node.name().empty() ? "#" + std::to_string(node_number_) : node.name();
-}
-
-void Importer::report(const onnx::NodeProto& node, const std::string& reason, const std::string& advice) {
-  const std::string domain = node.domain().empty() || node.domain() == "ai.onnx" ? "" : node.domain() + ".";
-  diagnostics_.report({node_label(node),
-                       domain + node.op_type() + " (opset " + std::to_string(opset_of(node.domain() == "ai.onnx" ? "" : node.domain())) + ")",
-                       reason, advice});
-}
-
-Results Importer::import_if(const onnx::NodeProto& node, const Operand& condition, Scope& scope) {
-  const std::optional<KnownValues> known = condition.known_values();
-  if (!known || known->size() != 1 || !(*known)[0].numerator.is_constant()) {
-    throw ModelError("the branch depends on the data");
+void Importer::import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                            Builder& builder, Frame& frame) {
+  for (int i = 0; i < nodes.size(); ++i) {
+    const std::string& given = nodes[i].name();
+    const std::string name = frame.prefix + (given.empty() ? "#" + std::to_string(i) : given);
+    import_node(nodes[i], name, builder, frame);
   }
-  const std::string wanted = (*known)[0].numerator.constant() != 0 ? "then_branch" : "else_branch";
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.name() != wanted) continue;
-    Scope inner = scope;
-    import_graph(attribute.g(), inner);
-    Results results;
-    for (const auto& output : attribute.g().output()) {
-      auto found = inner.find(output.name());
-      if (found == inner.end()) throw ModelError("a branch does not define its output '" + output.name() + "'");
-      results.push_back(found->second);
-    }
-    return results;
-  }
-  throw ModelError("attribute '" + wanted + "' is missing");
 }
 
-Results Importer::dispatch(const onnx::NodeProto& node, std::vector<Operand> inputs, Scope& scope) {
-  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
-  if (domain.empty() && node.op_type() == "If") return import_if(node, inputs.at(0), scope);
-  const int64_t opset = opset_of(domain);
-  const OperatorEntry* entry = find_operator(domain, node.op_type(), opset);
-  if (entry == nullptr) throw ModelError("is not supported");
-  NodeContext context(node, std::move(inputs), builder_, opset);
-  const Ranges ranges = graph_.ranges();
-  if (std::optional<Operand> known = known_elementwise(context, ranges)) return {*known};
-  if (entry->moves != Moves::none) {
-    if (std::optional<Results> moved = known_moves(context, *entry, ranges)) return *moved;
-  }
-  return entry->import(context);
-}
-
-void Importer::import_node(const onnx::NodeProto& node, Scope& scope) {
-  ++node_number_;
-  std::vector<Operand> inputs;
+void Importer::import_node(const onnx::NodeProto& node, const std::string& name, Builder& builder,
+                           Frame& frame) {
+  const std::string domain(plain_domain(node.domain()));
+  const int64_t opset = frame.opset(domain);
+  NodeContext context(node, opset, builder, *this);
+  const auto fail = [&](const std::string& reason, const std::string& advice) {
+    report(name, operation_text(node, opset), reason, advice);
+    context.outputs.assign(static_cast<size_t>(node.output_size()), Operand::poison());
+  };
   bool poisoned = false;
-  for (const std::string& name : node.input()) {
-    if (name.empty()) {
-      inputs.emplace_back();
+  std::string missing;
+  for (const std::string& input : node.input()) {
+    const Operand* operand = input.empty() ? nullptr : frame.scope.find(input);
+    if (operand == nullptr && !input.empty()) missing = input;
+    context.inputs.push_back(operand == nullptr ? Operand() : *operand);
+    poisoned = poisoned || context.inputs.back().is_poison();
+  }
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.ref_attr_name().empty()) {
+      context.attributes[attribute.name()] = &attribute;
       continue;
     }
-    auto found = scope.find(name);
-    if (found == scope.end()) {
-      report(node, "reads '" + name + "', which nothing defines", "the model is malformed");
-      poisoned = true;
-      break;
-    }
-    poisoned = poisoned || found->second.is_poison();
-    inputs.push_back(found->second);
+    const auto bound = frame.attributes.find(attribute.ref_attr_name());
+    if (bound != frame.attributes.end()) context.attributes[attribute.name()] = bound->second;
   }
-  Results results;
-  const size_t nodes_before = graph_.nodes.size();
-  if (!poisoned) {
-    builder_.set_origin(node_label(node));
-    try {
-      results = dispatch(node, std::move(inputs), scope);
-    } catch (const Error& error) {
-      if (error.code() == ExitCode::internal) throw;
-      const bool unknown = std::string(error.what()) == "is not supported";
-      report(node, error.what(), unknown ? "`mcc ops` lists the supported operators" : "");
-      results.clear();
-      poisoned = true;
+  const std::vector<std::string> outer_origin = builder.origin;
+  if (frame.own_origin) builder.origin = {name};
+  Frame* const outer_frame = frame_;
+  frame_ = &frame;
+  try {
+    const OperatorEntry* entry = find_entry(domain, node.op_type(), opset);
+    if (!missing.empty()) {
+      fail("the input '" + missing + "' is defined nowhere before this node.", kGeneralAdvice);
+    } else if (frame.is_local_function(node) || entry == nullptr) {
+      if (!expand_function(context, name, frame)) {
+        fail("the operator is not supported.",
+             "`mcc ops` lists what is; rewrite the model without it, or export for another opset");
+      } else if (poisoned) {
+        context.outputs.clear();
+      }
+    } else if (!poisoned) {
+      entry->import(context);
     }
+  } catch (const Refusal& error) {
+    fail(error.what(), error.advice);
+  } catch (const ModelError& error) {
+    fail(error.what(), kGeneralAdvice);
   }
+  frame_ = outer_frame;
+  builder.origin = outer_origin;
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty()) continue;
     Operand result = Operand::poison();
-    if (!poisoned) {
-      if (static_cast<size_t>(i) < results.size() && results[static_cast<size_t>(i)]) {
-        result = results[static_cast<size_t>(i)];
-        if (result.owner() == &builder_ && graph_.nodes.size() > nodes_before) {
-          std::string& name = graph_.values[static_cast<size_t>(result.id())].name;
-          if (name.empty()) name = node.output(i);
+    if (static_cast<size_t>(i) < context.outputs.size() && context.outputs[static_cast<size_t>(i)]) {
+      result = context.outputs[static_cast<size_t>(i)];
+      if (!result.is_poison() && !result.is_sequence()) {
+        result.set_name(node.output(i));
+        const bool has_node = result.owner() == &builder;
+        if (has_node && builder.graph().values[static_cast<size_t>(result.id())].name.empty()) {
+          builder.graph().values[static_cast<size_t>(result.id())].name = node.output(i);
         }
-      } else {
-        report(node, "output " + std::to_string(i) + " is not supported", "");
       }
+    } else if (!poisoned && !context.outputs.empty()) {
+      report(name, operation_text(node, opset),
+             "output " + std::to_string(i) + " ('" + node.output(i) + "') is not supported.",
+             "remove the uses of this output");
     }
-    scope[node.output(i)] = result;
+    frame.scope.set(node.output(i), result);
   }
 }
 
-void Importer::import_graph(const onnx::GraphProto& graph, Scope& scope) {
-  import_initializers(graph, scope);
-  for (const onnx::NodeProto& node : graph.node()) import_node(node, scope);
+Operands Importer::import_body(const onnx::GraphProto& body, Builder& builder,
+                               const std::map<std::string, Operand>& names) {
+  check_internal(frame_ != nullptr, "a body is imported outside of a node");
+  Frame frame(*frame_, Scope(&frame_->scope));
+  import_initializers(body, frame.scope);
+  for (const auto& [name, operand] : names) frame.scope.set(name, operand);
+  import_nodes(body.node(), builder, frame);
+  Operands outputs;
+  for (const auto& info : body.output()) {
+    const Operand* operand = frame.scope.find(info.name());
+    if (operand == nullptr) {
+      throw ModelError("the body's output '" + info.name() + "' is defined nowhere.");
+    }
+    outputs.push_back(*operand);
+  }
+  return outputs;
+}
+
+void Importer::finish_outputs(Builder& builder, const Scope& scope) {
+  for (const auto& info : model_.proto->graph().output()) {
+    const Operand* operand = scope.find(info.name());
+    const std::string whole = "output '" + info.name() + "'";
+    if (operand == nullptr) {
+      report("", whole, "no node computes it.", kGeneralAdvice);
+    } else if (operand->is_sequence()) {
+      report("", whole, "only tensors can be outputs of a model, not sequences.",
+             "split the model so that its outputs are tensors");
+    } else if (!operand->is_poison()) {
+      graph_.add_output(builder.materialize(*operand), info.name());
+    }
+  }
 }
 
 Graph Importer::run() {
-  read_opsets();
-  graph_.name = model_->graph().name();
-  import_inputs();
-  diagnostics_.throw_if_any();
-  Scope scope;
-  for (ValueId input : graph_.inputs) {
-    scope[graph_.values[static_cast<size_t>(input)].name] = Operand::value(&builder_, input, graph_.type(input));
-  }
-  import_graph(model_->graph(), scope);
-  builder_.set_origin("");
-  for (const auto& output : model_->graph().output()) {
-    auto found = scope.find(output.name());
-    if (found == scope.end()) {
-      diagnostics_.report({"", "output '" + output.name() + "'", "is not defined by any node", "the model is malformed"});
-    } else if (!found->second.is_poison()) {
-      graph_.add_output(builder_.value(found->second), output.name());
+  const onnx::ModelProto& model = *model_.proto;
+  graph_.name = model.graph().name();
+  const std::vector<DeclaredInput> inputs = declare_inputs();
+  symbols_ = std::make_unique<Symbols>(graph_, inputs, options_, equalities_);
+  Builder builder(graph_, *symbols_);
+  Frame frame(model);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    try {
+      TensorType type{dtype_from_onnx(input_types_[i]), symbols_->input_shape(inputs[i])};
+      const ValueId id = graph_.add_input(type, inputs[i].name);
+      frame.scope.set(inputs[i].name, Operand::value(&builder, id, std::move(type)));
+    } catch (const ModelError& error) {
+      report("", "input '" + inputs[i].name + "'", error.what(), kGeneralAdvice);
+      frame.scope.set(inputs[i].name, Operand::poison());
     }
   }
-  diagnostics_.throw_if_any();
-  eliminate_dead_nodes(graph_);
-  verify_graph(graph_, "import");
+  import_initializers(model.graph(), frame.scope);
+  if (diagnostics_.empty()) {
+    import_nodes(model.graph().node(), builder, frame);
+    finish_outputs(builder, frame.scope);
+    symbols_->add_conditions();
+  }
   return std::move(graph_);
 }
 

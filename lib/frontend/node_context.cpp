@@ -1,123 +1,110 @@
-// Attribute and operand access.
+// NodeContext: typed access to attributes and parameters.
 #include "lib/frontend/node_context.h"
 
-#include <onnx/onnx_pb.h>
-
-#include "lib/support/error.h"
+#include "lib/frontend/tensor_import.h"
 
 namespace mcc::frontend {
-
-const Operand& NodeContext::in(size_t index) const {
-  if (!has(index)) throw ModelError("required input " + std::to_string(index) + " is missing");
-  return inputs[index];
-}
-
-size_t NodeContext::output_count() const { return static_cast<size_t>(node.output_size()); }
-
-bool NodeContext::wants(size_t index) const {
-  return index < output_count() && !node.output(static_cast<int>(index)).empty();
-}
-
-const onnx::AttributeProto* NodeContext::find(const std::string& name) const {
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
 namespace {
 
-void expect(bool fits, const std::string& name) {
-  if (!fits) throw ModelError("attribute '" + name + "' has the wrong type");
+[[noreturn]] void wrong_type(std::string_view name) {
+  throw ModelError("the attribute '" + std::string(name) + "' has the wrong type.");
 }
 
 }  // namespace
 
-int64_t NodeContext::integer(const std::string& name, int64_t fallback) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return fallback;
-  expect(attribute->type() == onnx::AttributeProto::INT, name);
-  return attribute->i();
-}
-
-double NodeContext::real(const std::string& name, double fallback) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return fallback;
-  expect(attribute->type() == onnx::AttributeProto::FLOAT, name);
-  return static_cast<double>(attribute->f());
-}
-
-std::string NodeContext::text(const std::string& name, const std::string& fallback) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return fallback;
-  expect(attribute->type() == onnx::AttributeProto::STRING, name);
-  return attribute->s();
-}
-
-Ints NodeContext::ints(const std::string& name, const Ints& fallback) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return fallback;
-  expect(attribute->type() == onnx::AttributeProto::INTS, name);
-  return Ints(attribute->ints().begin(), attribute->ints().end());
-}
-
-std::vector<double> NodeContext::reals(const std::string& name) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return {};
-  expect(attribute->type() == onnx::AttributeProto::FLOATS, name);
-  return std::vector<double>(attribute->floats().begin(), attribute->floats().end());
-}
-
-std::vector<std::string> NodeContext::texts(const std::string& name) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return {};
-  expect(attribute->type() == onnx::AttributeProto::STRINGS, name);
-  return std::vector<std::string>(attribute->strings().begin(), attribute->strings().end());
-}
-
-TensorPtr NodeContext::tensor(const std::string& name) const {
-  const onnx::AttributeProto* attribute = find(name);
-  if (attribute == nullptr) return nullptr;
-  expect(attribute->type() == onnx::AttributeProto::TENSOR, name);
-  return import_tensor(attribute->t(), nullptr, {});
-}
-
-Shape NodeContext::known_integers(const Operand& operand, const char* what) const {
-  const std::optional<KnownValues> values = operand.known_values();
-  if (!values) throw ModelError(std::string(what) + " depends on the data and must be known when compiling");
-  Shape integers;
-  for (const Known& value : *values) {
-    if (value.denominator == 1) {
-      integers.push_back(value.numerator);
-    } else if (std::optional<Expr> exact = exact_division(value.numerator, Expr(value.denominator))) {
-      integers.push_back(*exact);
-    } else {
-      throw ModelError(std::string(what) + " is not an integer");
-    }
+const Operand& NodeContext::in(size_t input) const {
+  if (!has(input)) {
+    throw ModelError("the required input " + std::to_string(input) + " is missing.");
   }
-  return integers;
+  return inputs[input];
 }
 
-Ints NodeContext::constant_integers(const Operand& operand, const char* what) const {
-  Ints result;
-  for (const Expr& value : known_integers(operand, what)) {
-    if (!value.is_constant()) throw ModelError(std::string(what) + " must be constant");
-    result.push_back(value.constant());
-  }
-  return result;
+const onnx::AttributeProto* NodeContext::attribute(std::string_view name) const {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? nullptr : found->second;
 }
 
-std::optional<Ints> NodeContext::axes(size_t index, int64_t since, int64_t rank) const {
-  Ints list;
-  if (opset >= since) {
-    if (!has(index)) return std::nullopt;
-    list = constant_integers(in(index), "the list of axes");
-  } else {
-    if (!has_attribute("axes")) return std::nullopt;
-    list = ints("axes");
+int64_t NodeContext::integer(std::string_view name, int64_t fallback) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return fallback;
+  if (found->type() != onnx::AttributeProto::INT) wrong_type(name);
+  return found->i();
+}
+
+int64_t NodeContext::integer(std::string_view name) const {
+  if (!has_attribute(name)) {
+    throw ModelError("the required attribute '" + std::string(name) + "' is missing.");
   }
-  for (int64_t& axis : list) axis = normalize_axis(axis, rank);
-  return list;
+  return integer(name, 0);
+}
+
+double NodeContext::real(std::string_view name, double fallback) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return fallback;
+  if (found->type() != onnx::AttributeProto::FLOAT) wrong_type(name);
+  return static_cast<double>(found->f());
+}
+
+std::string NodeContext::text(std::string_view name, std::string_view fallback) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return std::string(fallback);
+  if (found->type() != onnx::AttributeProto::STRING) wrong_type(name);
+  return found->s();
+}
+
+Ints NodeContext::ints(std::string_view name, const Ints& fallback) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return fallback;
+  if (found->type() != onnx::AttributeProto::INTS) wrong_type(name);
+  return Ints(found->ints().begin(), found->ints().end());
+}
+
+std::vector<double> NodeContext::reals(std::string_view name,
+                                       const std::vector<double>& fallback) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return fallback;
+  if (found->type() != onnx::AttributeProto::FLOATS) wrong_type(name);
+  return std::vector<double>(found->floats().begin(), found->floats().end());
+}
+
+std::vector<std::string> NodeContext::texts(std::string_view name) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return {};
+  if (found->type() != onnx::AttributeProto::STRINGS) wrong_type(name);
+  return std::vector<std::string>(found->strings().begin(), found->strings().end());
+}
+
+Ints NodeContext::constant_ints(size_t input, const char* what) const {
+  const Operand& operand = in(input);
+  const Tensor* tensor = operand.constant_tensor();
+  if (tensor == nullptr) {
+    throw Refusal(std::string(what) + " must be known when the model is compiled.",
+                  "make it a constant of the model, or fix the dimensions that it depends on "
+                  "with --dim");
+  }
+  if (!is_integer(tensor->dtype())) throw ModelError(std::string(what) + " must be integers.");
+  Ints values;
+  for (int64_t i = 0; i < tensor->elements(); ++i) values.push_back(tensor->get_int64(i));
+  return values;
+}
+
+double NodeContext::constant_real(size_t input, const char* what) const {
+  const Tensor* tensor = in(input).constant_tensor();
+  if (tensor == nullptr || tensor->elements() != 1) {
+    throw Refusal(std::string(what) + " must be one number that is known at compile time.",
+                  "make it a constant of the model");
+  }
+  return tensor->get_double(0);
+}
+
+Ints NodeContext::axes_argument(size_t input, std::string_view attribute_name) const {
+  if (has(input)) return constant_ints(input, "the axes");
+  return ints(attribute_name);
+}
+
+DType NodeContext::dtype_attribute(std::string_view name, DType fallback) const {
+  const int64_t number = integer(name, 0);
+  return number == 0 ? fallback : dtype_from_onnx(static_cast<int>(number));
 }
 
 }  // namespace mcc::frontend

@@ -1,85 +1,86 @@
-// What an operator's import function sees: its operands, attributes and the builder.
+// What an operator's import function sees of its node: operands, attributes, opset, the builder.
+// Invariant: names and messages of the node are added by the importer; import functions only throw
+// ModelError or Refusal with a sentence.
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/frontend/builder.h"
-
-namespace onnx {
-class NodeProto;
-class AttributeProto;
-class GraphProto;
-class TensorProto;
-}  // namespace onnx
+#include "lib/support/error.h"
+#include "onnx/onnx_pb.h"
 
 namespace mcc::frontend {
+
+// A ModelError with a way out.
+class Refusal : public ModelError {
+ public:
+  Refusal(const std::string& reason, std::string way_out)
+      : ModelError(reason), advice(std::move(way_out)) {}
+  std::string advice;
+};
+
+using AttributeTable = std::map<std::string, const onnx::AttributeProto*, std::less<>>;
 
 class Importer;
 
 class NodeContext {
  public:
-  NodeContext(const onnx::NodeProto& proto, std::vector<Operand> operands, Builder& builder, int64_t version)
-      : node(proto), inputs(std::move(operands)), b(builder), opset(version) {}
+  NodeContext(const onnx::NodeProto& node_proto, int64_t opset_version, Builder& graph_builder,
+              Importer& owner)
+      : proto(node_proto), opset(opset_version), b(graph_builder), importer(owner) {}
 
-  const onnx::NodeProto& node;
-  std::vector<Operand> inputs;  // absent optional ones are empty operands
+  const onnx::NodeProto& proto;
+  const int64_t opset;  // of the node's domain
   Builder& b;
-  int64_t opset;
+  Importer& importer;  // for control flow
+  Operands inputs;     // absent operands for inputs left out
+  Operands outputs;    // filled by the import function; may be shorter than the node's
+  AttributeTable attributes;
 
-  // Required operand; ModelError when it is missing.
-  const Operand& in(size_t index) const;
-  bool has(size_t index) const { return index < inputs.size() && inputs[index]; }
-  size_t output_count() const;
-  // Whether output `index` is asked for.
-  bool wants(size_t index) const;
+  bool has(size_t input) const { return input < inputs.size() && inputs[input]; }
+  // ModelError when left out.
+  const Operand& in(size_t input) const;
+  // The input, or absent.
+  Operand optional(size_t input) const { return has(input) ? inputs[input] : Operand(); }
+  // Whether anything can read the output.
+  bool wants(size_t output) const {
+    const int index = static_cast<int>(output);
+    return index < proto.output_size() && !proto.output(index).empty();
+  }
+  void out(Operand result) { outputs.push_back(std::move(result)); }
 
-  const onnx::AttributeProto* find(const std::string& name) const;
-  bool has_attribute(const std::string& name) const { return find(name) != nullptr; }
-  int64_t integer(const std::string& name, int64_t fallback) const;
-  double real(const std::string& name, double fallback) const;
-  std::string text(const std::string& name, const std::string& fallback) const;
-  Ints ints(const std::string& name, const Ints& fallback = {}) const;
-  std::vector<double> reals(const std::string& name) const;
-  std::vector<std::string> texts(const std::string& name) const;
-  // A tensor attribute, or nullptr.
-  TensorPtr tensor(const std::string& name) const;
+  // Attributes; ModelError when of another type than asked for.
+  bool has_attribute(std::string_view name) const { return attributes.count(name) != 0; }
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  int64_t integer(std::string_view name) const;  // required
+  double real(std::string_view name, double fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  Ints ints(std::string_view name, const Ints& fallback = {}) const;
+  std::vector<double> reals(std::string_view name, const std::vector<double>& fallback = {}) const;
+  std::vector<std::string> texts(std::string_view name) const;
+  const onnx::AttributeProto* attribute(std::string_view name) const;
 
-  // Integers of an operand as symbolic expressions; ModelError ("must be known when compiling")
-  // when they depend on data.
-  Shape known_integers(const Operand& operand, const char* what) const;
-  // The same, all constant.
-  Ints constant_integers(const Operand& operand, const char* what) const;
-  // Axes as attribute (before opset `since`) or as input `index` (from it on), made non-negative.
-  std::optional<Ints> axes(size_t index, int64_t since, int64_t rank) const;
+  // Reading an input as parameters: ModelError when it isn't known at import.
+  Ints constant_ints(size_t input, const char* what) const;
+  double constant_real(size_t input, const char* what) const;
+  // Axes from input `input` if given, else from the attribute; empty when neither is.
+  Ints axes_argument(size_t input, std::string_view attribute_name = "axes") const;
+  // An attribute or data type number as our type. ModelError for one we don't have.
+  DType dtype_attribute(std::string_view name, DType fallback) const;
 };
 
-using Results = std::vector<Operand>;
-using ImportFunction = Results (*)(NodeContext& node);
-
-// Which inputs hold data whose elements the operator only moves: for those the importer can trace
-// symbolic integers through it.
-enum class Moves : uint8_t { none, first, all };
+using ImportFunction = std::function<void(NodeContext&)>;
 
 struct OperatorEntry {
-  const char* name;
-  int since;  // first opset version that this entry implements
+  std::string_view domain;  // "" is ai.onnx
+  std::string_view name;
+  int since_version;        // holds from this opset on, until a newer entry of the same name
   ImportFunction import;
-  Moves moves = Moves::none;
-  const char* domain = "";
+  std::string_view note = {};
 };
-
-// All entries, joined from the families.
-std::vector<const OperatorEntry*> operator_entries();
-// The entry for an operator at an opset version, or nullptr.
-const OperatorEntry* find_operator(const std::string& domain, const std::string& name, int64_t opset);
-
-// A tensor of the model. Shares the protobuf's or the mapped file's memory where it can.
-TensorPtr import_tensor(const onnx::TensorProto& tensor, const std::shared_ptr<const void>& owner,
-                        const std::string& directory);
-// ModelError for a type that the IR lacks.
-DType import_dtype(int onnx_type);
 
 }  // namespace mcc::frontend

@@ -38,10 +38,41 @@ bool contains(const Expr& expr, const std::string& symbol) {
   return expr.symbols().count(symbol) != 0;
 }
 
+// The expression without clamps to constants: min(x, 512) and max(0, x) become x. The constants of
+// the mins are collected.
+Expr drop_clamps(const Expr& expr, std::vector<Equalities::Limit>& limits) {
+  Expr sum(expr.node().constant);
+  for (const Term& term : expr.node().terms) {
+    Expr product(term.coefficient);
+    for (const auto& atom : term.factors) {
+      if (atom->kind == AtomKind::symbol) {
+        product = product * Expr::symbol(atom->name);
+        continue;
+      }
+      const Expr left = drop_clamps(atom->left, limits), right = drop_clamps(atom->right, limits);
+      if (atom->kind == AtomKind::floordiv) product = product * floordiv(left, right);
+      if (atom->kind == AtomKind::mod) product = product * mod(left, right);
+      if (atom->kind == AtomKind::min) {
+        const bool clamp = left.is_constant() != right.is_constant();
+        const Expr& inner = left.is_constant() ? right : left;
+        if (clamp) limits.push_back({inner, (left.is_constant() ? left : right).constant()});
+        product = product * (clamp ? inner : min(left, right));
+      }
+      if (atom->kind == AtomKind::max) {
+        const bool clamp = left.is_constant(0) || right.is_constant(0);
+        product = product * (clamp ? (left.is_constant(0) ? right : left) : max(left, right));
+      }
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Expr parse_dimension(const std::string& text, const std::string& fallback) {
-  if (text.empty() || text == "?" || text == "-1") return Expr::symbol(fallback);
+  // What exporters write for "unknown" is no name: two of them need not be equal.
+  if (text.empty() || text == "?" || text == "-1" || text == "None") return Expr::symbol(fallback);
   if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); })) {
     if (text.size() > 18) throw UsageError("the dimension " + text + " is too large.");
     return Expr(static_cast<int64_t>(std::stoll(text)));
@@ -93,6 +124,17 @@ bool Equalities::learn(const Expr& a, const Expr& b, const std::map<std::string,
   }
   if (drop.empty()) return false;
   known_.emplace(drop, value);
+  return true;
+}
+
+bool Equalities::learn_limit(const Expr& expr, int64_t high) {
+  for (Limit& limit : limits_) {
+    if (!(limit.expr == expr)) continue;
+    if (limit.high <= high) return false;
+    limit.high = high;
+    return true;
+  }
+  limits_.push_back({expr, high});
   return true;
 }
 
@@ -148,6 +190,11 @@ void Symbols::add(const std::string& label, int32_t input, int64_t axis, Range r
   SymbolSource source;
   source.input = input;
   source.axis = axis;
+  for (const Equalities::Limit& limit : equalities_.limits()) {
+    if (equalities_.resolve(limit.expr) == Expr::symbol(label)) {
+      range.high = std::min(range.high, std::max(limit.high, range.low));
+    }
+  }
   const Expr symbol = graph_.add_symbol(label, range, source);
   by_label_.emplace(label, symbol);
   label_of_.emplace(*symbol.as_symbol(), Expr::symbol(label));
@@ -201,25 +248,77 @@ Expr Symbols::merge(const Expr& a, const Expr& b) {
   if (difference.is_constant() || range.low > 0 || range.high < 0) {
     throw ModelError("the dimensions " + a.str() + " and " + b.str() + " must be equal.");
   }
-  bool from_inputs = true;
-  for (const std::string& symbol : difference.symbols()) {
-    from_inputs = from_inputs && label_of_.count(symbol) != 0;
-  }
-  if (from_inputs &&
-      equalities_.learn(a.substitute(label_of_), b.substitute(label_of_), order_)) {
+  if (!from_inputs(difference)) {
+    // Sizes that a run computes are checked by the operators themselves.
+  } else if (equalities_.learn(a.substitute(label_of_), b.substitute(label_of_), order_)) {
     learned_ = true;
+  } else if (!learn_clamps(a, b)) {
+    zero_.insert(difference);
   }
   return b.is_constant() || (!a.is_constant() && b.as_symbol() && !a.as_symbol()) ? b : a;
 }
 
-Expr Symbols::runtime(const std::string& label, Range range, ValueId value, int64_t index) {
+bool Symbols::from_inputs(const Expr& expr) const {
+  const std::set<std::string> names = expr.symbols();
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return label_of_.count(name) != 0; });
+}
+
+bool Symbols::learn_clamps(const Expr& a, const Expr& b) {
+  std::vector<Equalities::Limit> limits;
+  const Expr difference = drop_clamps(a, limits) - drop_clamps(b, limits);
+  if (limits.empty() || !simplified(difference).is_constant(0)) return false;
+  for (const Equalities::Limit& limit : limits) {
+    if (equalities_.learn_limit(limit.expr.substitute(label_of_), limit.high)) learned_ = true;
+  }
+  return true;
+}
+
+Expr Symbols::clamp_above(const Expr& expr, const Expr& bound) const {
+  if (bounds(bound - expr, ranges_).low >= 0) return expr;
+  for (const Equalities::Limit& limit : equalities_.limits()) {
+    const Expr limited = equalities_.resolve(limit.expr).substitute(by_label_);
+    if (bound.is_constant() && limit.high <= bound.constant() &&
+        bounds(limited - expr, ranges_).low >= 0) {
+      return expr;
+    }
+  }
+  return simplified(min(expr, bound));
+}
+
+void Symbols::add_conditions() {
+  const auto add_condition = [&](const Expr& expr, Range range, const std::string& label) {
+    if (expr.is_constant()) return;
+    SymbolSource source;
+    source.kind = SymbolSource::Kind::expression;
+    source.expression = expr;
+    graph_.add_symbol(label, range, source);
+  };
+  for (const Equalities::Limit& limit : equalities_.limits()) {
+    const Expr labels = equalities_.resolve(limit.expr);
+    if (labels.as_symbol()) continue;  // in the symbol's own range
+    add_condition(labels.substitute(by_label_), {-Range::kUnbounded, limit.high}, labels.str());
+  }
+  for (const Expr& difference : zero_) {
+    add_condition(difference, {0, 0}, difference.substitute(label_of_).str());
+  }
+}
+
+Expr Symbols::runtime(Graph& graph, const std::string& label, Range range, ValueId value,
+                      int64_t index) {
   SymbolSource source;
   source.kind = SymbolSource::Kind::value;
   source.input = value;
   source.axis = index;
-  const Expr symbol = graph_.add_symbol(label, range, source);
-  ranges_ = graph_.ranges();
-  return symbol;
+  if (&graph == &graph_) {
+    const Expr symbol = graph.add_symbol(label, range, source);
+    ranges_[*symbol.as_symbol()] = range;
+    return symbol;
+  }
+  Symbol symbol{"t" + std::to_string(inner_symbols_++), label, range, source};
+  ranges_[symbol.name] = range;
+  graph.symbols.push_back(symbol);
+  return Expr::symbol(symbol.name);
 }
 
 }  // namespace mcc::frontend
