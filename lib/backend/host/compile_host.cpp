@@ -73,13 +73,6 @@ std::string preamble() {
                                 skeletons::prelude_host_rare_h, skeletons::prelude_host_convert_h}) {
     text += part;
   }
-  for (const char* lanes : {"4", "8", "16"}) {
-    const std::string n = lanes;
-    text += "typedef float mcc_f32x" + n + " __attribute__((vector_size(4 * " + n + ")));\n";
-    text += "typedef float mcc_f32x" + n + "_u __attribute__((vector_size(4 * " + n + "), aligned(4), may_alias));\n";
-    text += "typedef int mcc_m32x" + n + " __attribute__((vector_size(4 * " + n + ")));\n";
-  }
-  // Freestanding code may still be given calls to these by the compiler.
   return text;
 }
 

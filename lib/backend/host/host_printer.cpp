@@ -209,11 +209,9 @@ void HostPrinter::store(const Stmt& stmt) {
   ensure_indirect(stmt.index);
   const bool accumulates = !stmt.accumulate.empty();
   if (mode_ == Lanes::vector && (varies(stmt.index) || varies(*stmt.value))) {
-    const std::optional<Linear> linear = linear_in(stmt.index, vector_variable_);
-    const bool contiguous = linear && linear->coefficient.is_constant(1) && !varies(linear->rest);
-    if (contiguous && stmt.dtype == DType::f32 && !accumulates) {
-      const std::string text = vector_value(stmt.value);
-      line("*(" + vector_type() + "_u*)(" + memory + " + " + index_text(stmt.index) + ") = " + text + ";");
+    if (!accumulates && lane_stride(stmt.index) == 1) {
+      const std::string text = source_vector_to_storage(vector_value(stmt.value), stmt.value->dtype, stmt.dtype, lanes_);
+      line("mcc_store(" + memory + " + " + index_text(stmt.index) + ", " + text + ");");
       return;
     }
     // Lane by lane; a value that is a vector already is taken apart.

@@ -4,13 +4,14 @@
 // How values are written: every shared scalar becomes one temporary, emitted in the outermost scope
 // where all that it depends on is known (loop-invariant code motion), but never above a guard or a
 // loop that may not run, because it could then read outside a buffer. Inside a host vector loop a
-// value is a vector (f32 lanes, or i32 lane masks for bool), a uniform scalar, or, where neither is
-// possible (gathers, other types, guards that differ between lanes), computed lane by lane.
+// value is a vector (i32 lane masks for bool), a uniform scalar, or, where neither is possible
+// (gathers, guards that differ between lanes), computed lane by lane.
 #pragma once
 
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,7 +65,7 @@ class KernelPrinter {
   void assign(const Stmt& stmt);
   void define(const Stmt& stmt);
 
-  // Values (kernel_values.cpp)
+  // Values (kernel_values.cpp; of vector loops: vector_values.cpp)
   Value value(const ScalarPtr& scalar);
   std::string scalar_value(const ScalarPtr& scalar) { return value(scalar).text; }
   std::string vector_value(const ScalarPtr& scalar);
@@ -80,6 +81,7 @@ class KernelPrinter {
   bool varies(const Expr& expr);
   bool is_vectorizable(const Scalar& scalar);
   size_t home_scope(const Scalar& scalar);
+  size_t home_scope(const Scalar& scalar, std::map<const Scalar*, size_t>& known);
   size_t home_scope(const Expr& expr);
   const Value* find_value(const Scalar* scalar) const;
   void ensure_indirect(const Expr& expr);
@@ -90,7 +92,8 @@ class KernelPrinter {
   std::string atom_text(const Atom& atom);
   std::string memory_text(int buffer, const std::string& memory) const;
   DType memory_dtype(int buffer, const std::string& memory, DType fallback) const;
-  std::string vector_type(bool mask = false) const;
+  std::string vector_type(DType dtype) const;
+  std::optional<int64_t> lane_stride(const Expr& index);
   std::string splat(const Value& value, DType dtype) const;
   std::string temporary();
   void line(const std::string& text) { line_in(scopes_.size() - 1, text); }

@@ -11,87 +11,12 @@ namespace mcc::backend {
 
 std::string KernelPrinter::temporary() { return "t_" + std::to_string(next_++); }
 
-std::string KernelPrinter::vector_type(bool mask) const {
-  // The unaligned form of the f32 vector has the suffix _u (see the unit's preamble).
-  return (mask ? "mcc_m32x" : "mcc_f32x") + std::to_string(lanes_);
-}
-
-std::string KernelPrinter::splat(const Value& value, DType dtype) const {
-  if (value.vector) return value.text;
-  if (dtype == DType::boolean) return "(" + vector_type(true) + "{} - (mcc_i32)(" + value.text + "))";
-  return "(" + vector_type() + "{} + " + value.text + ")";
-}
-
 const KernelPrinter::Value* KernelPrinter::find_value(const Scalar* scalar) const {
   for (size_t i = scopes_.size(); i-- > 0;) {
     auto found = scopes_[i].values.find(scalar);
     if (found != scopes_[i].values.end()) return &found->second;
   }
   return nullptr;
-}
-
-// Whether an index differs between the lanes of the current vector loop.
-bool KernelPrinter::varies(const Expr& expr) {
-  if (vector_variable_.empty()) return false;
-  for (const std::string& symbol : expr.symbols()) {
-    if (symbol == vector_variable_) return true;
-    auto indirect = kernel_.indirect.find(symbol);
-    if (indirect != kernel_.indirect.end() && varies(*indirect->second)) return true;
-  }
-  return false;
-}
-
-bool KernelPrinter::varies(const Scalar& scalar) {
-  if (vector_variable_.empty()) return false;
-  auto known = varies_.find(&scalar);
-  if (known != varies_.end()) return known->second;
-  bool result = false;
-  switch (scalar.kind) {
-    case ScalarKind::literal: break;
-    case ScalarKind::index:
-    case ScalarKind::load: result = varies(scalar.index); break;
-    case ScalarKind::variable: {
-      auto found = registers_.find(scalar.memory);
-      if (found == registers_.end()) fail("a read of an unknown register");
-      result = found->second.lanes > 1;
-      break;
-    }
-    case ScalarKind::guarded:
-      for (const Expr& condition : scalar.guard) result = result || varies(condition);
-      [[fallthrough]];
-    case ScalarKind::apply:
-      for (const ScalarPtr& operand : scalar.operands) result = result || varies(*operand);
-      break;
-  }
-  varies_[&scalar] = result;
-  return result;
-}
-
-// Whether a value that varies can be computed as a vector from vector operands.
-bool KernelPrinter::is_vectorizable(const Scalar& scalar) {
-  switch (scalar.kind) {
-    case ScalarKind::variable: return true;
-    case ScalarKind::load: {
-      if (memory_dtype(scalar.buffer, scalar.memory, scalar.dtype) != DType::f32) return false;
-      const std::optional<Linear> linear = linear_in(scalar.index, vector_variable_);
-      return linear && linear->coefficient.is_constant(1) && !varies(linear->rest);
-    }
-    case ScalarKind::apply: {
-      if (scalar.function == "cast") return false;
-      if (scalar.dtype != DType::f32 && scalar.dtype != DType::boolean) return false;
-      for (const ScalarPtr& operand : scalar.operands) {
-        if (operand->dtype != DType::f32 && operand->dtype != DType::boolean) return false;
-      }
-      return true;
-    }
-    case ScalarKind::guarded:
-      if (scalar.dtype != DType::f32) return false;
-      for (const Expr& condition : scalar.guard) {
-        if (varies(condition)) return false;
-      }
-      return true;
-    default: return false;
-  }
 }
 
 // The innermost scope that an expression depends on.
@@ -113,24 +38,30 @@ size_t KernelPrinter::home_scope(const Expr& expr) {
 }
 
 size_t KernelPrinter::home_scope(const Scalar& scalar) {
+  std::map<const Scalar*, size_t> known;
+  return home_scope(scalar, known);
+}
+
+size_t KernelPrinter::home_scope(const Scalar& scalar, std::map<const Scalar*, size_t>& known) {
+  if (auto found = known.find(&scalar); found != known.end()) return found->second;
   size_t home = 0;
   switch (scalar.kind) {
     case ScalarKind::literal: return 0;
-    case ScalarKind::index: return home_scope(scalar.index);
+    case ScalarKind::index: home = home_scope(scalar.index); break;
     case ScalarKind::variable: return scopes_.size() - 1;  // its value changes
-    case ScalarKind::load: {
+    case ScalarKind::load:
       // Memory that the kernel writes may change between two reads.
-      if (written_.count(memory_text(scalar.buffer, scalar.memory)) != 0) return scopes_.size() - 1;
-      home = home_scope(scalar.index);
+      home = written_.count(memory_text(scalar.buffer, scalar.memory)) != 0 ? scopes_.size() - 1
+                                                                            : home_scope(scalar.index);
       break;
-    }
     case ScalarKind::guarded:
       for (const Expr& condition : scalar.guard) home = std::max(home, home_scope(condition));
       [[fallthrough]];
     case ScalarKind::apply:
-      for (const ScalarPtr& operand : scalar.operands) home = std::max(home, home_scope(*operand));
+      for (const ScalarPtr& operand : scalar.operands) home = std::max(home, home_scope(*operand, known));
       break;
   }
+  known[&scalar] = home;
   return home;
 }
 
@@ -163,8 +94,6 @@ KernelPrinter::Value KernelPrinter::value(const ScalarPtr& scalar) {
   return result;
 }
 
-std::string KernelPrinter::vector_value(const ScalarPtr& scalar) { return splat(value(scalar), scalar->dtype); }
-
 KernelPrinter::Value KernelPrinter::compute(const ScalarPtr& scalar, size_t scope) {
   if (mode_ == Lanes::vector && varies(*scalar)) {
     return is_vectorizable(*scalar) ? compute_vector(*scalar, scope) : compute_lanes(scalar, scope);
@@ -195,59 +124,12 @@ KernelPrinter::Value KernelPrinter::compute_uniform(const Scalar& scalar, size_t
   return {name, false};
 }
 
-KernelPrinter::Value KernelPrinter::compute_vector(const Scalar& scalar, size_t scope) {
-  std::string text;
-  if (scalar.kind == ScalarKind::load) {
-    ensure_indirect(scalar.index);
-    text = "*(const " + vector_type() + "_u*)(" + memory_text(scalar.buffer, scalar.memory) + " + " +
-           index_text(scalar.index) + ")";
-  } else if (scalar.kind == ScalarKind::guarded) {
-    return compute_guarded(scalar, scope);
-  } else {
-    std::vector<Value> operands;
-    for (const ScalarPtr& operand : scalar.operands) {
-      // A scalar condition chooses whole vectors; every other operand is spread over the lanes.
-      Value item = value(operand);
-      const bool condition = scalar.function == "select" && operands.empty();
-      operands.push_back(condition ? item : Value{splat(item, operand->dtype), true});
-    }
-    text = apply_text(scalar, operands, true);
-  }
-  const std::string name = temporary();
-  line_in(scope, "const " + vector_type(scalar.dtype == DType::boolean) + " " + name + " = " + text + ";");
-  return {name, true};
-}
-
-KernelPrinter::Value KernelPrinter::compute_lanes(const ScalarPtr& scalar, size_t scope) {
-  if (scalar->dtype != DType::f32 && scalar->dtype != DType::boolean) {
-    fail("a vector of another type than f32");
-  }
-  const bool mask = scalar->dtype == DType::boolean;
-  const std::string name = temporary();
-  const std::string lane = "l_" + std::to_string(next_++);
-  const std::string saved = renamed_.at(vector_variable_);
-  open(true);
-  mode_ = Lanes::single;
-  lane_ = lane;
-  renamed_[vector_variable_] = "(" + saved + " + " + lane + ")";
-  const std::string single = value(scalar).text;
-  line(name + "[" + lane + "] = " + (mask ? "-(mcc_i32)(" + single + ")" : single) + ";");
-  renamed_[vector_variable_] = saved;
-  mode_ = Lanes::vector;
-  const std::string body = scopes_.back().text;
-  close();
-  line_in(scope, vector_type(mask) + " " + name + ";");
-  line_in(scope, "for (" + index_type_ + " " + lane + " = 0; " + lane + " < " + std::to_string(lanes_) + "; ++" + lane + ") {");
-  scopes_[scope].text += body;
-  line_in(scope, "}");
-  return {name, true};
-}
-
 KernelPrinter::Value KernelPrinter::compute_guarded(const Scalar& scalar, size_t scope) {
   const bool vector = mode_ == Lanes::vector && varies(scalar);
   for (const Expr& condition : scalar.guard) ensure_indirect(condition);
   const std::string name = temporary();
-  const std::string type = vector ? vector_type() : scalar.dtype == DType::boolean ? "bool" : source_type(scalar.dtype);
+  const std::string type = vector ? vector_type(scalar.dtype)
+                           : scalar.dtype == DType::boolean ? "bool" : source_type(scalar.dtype);
   std::string text[2];
   for (size_t side = 0; side < 2; ++side) {
     open(true);
@@ -267,6 +149,9 @@ KernelPrinter::Value KernelPrinter::compute_guarded(const Scalar& scalar, size_t
 
 std::string KernelPrinter::apply_text(const Scalar& scalar, const std::vector<Value>& operands, bool vector) const {
   if (scalar.function == "cast") {
+    if (vector) {
+      return source_vector_cast(operands[0].text, scalar.operands[0]->dtype, static_cast<DType>(scalar.integer), lanes_);
+    }
     return source_cast(operands[0].text, scalar.operands[0]->dtype, static_cast<DType>(scalar.integer));
   }
   const ScalarFunction* function = find_scalar_function(scalar.function);
@@ -284,12 +169,14 @@ std::string KernelPrinter::apply_text(const Scalar& scalar, const std::vector<Va
     const char what = spelling[++i];
     if (what >= '0' && what <= '9') {
       text += operands.at(static_cast<size_t>(what - '0')).text;
-    } else if (vector) {
-      text += vector_type(operand_type == DType::boolean);
     } else {
-      text += operand_type == DType::boolean ? "bool" : source_type(operand_type);
+      const DType type = what == 'R' ? scalar.dtype : operand_type;
+      text += vector ? vector_type(type) : type == DType::boolean ? "bool" : source_type(type);
     }
   }
+  // Comparisons of vectors give masks as wide as their operands; ours have 32 bits.
+  const bool compares = vector && function->result == ResultRule::boolean && operand_type != DType::boolean;
+  if (compares && dtype_info(operand_type).bits != 32) return "mcc_convert<" + vector_type(DType::boolean) + ">(" + text + ")";
   return text;
 }
 

@@ -30,12 +30,50 @@ const char* source_type(DType storage) {
   }
 }
 
+std::string source_storage_vector_type(DType storage, int lanes) {
+  return "mcc_vector<" + std::string(source_type(storage)) + ", " + std::to_string(lanes) + ">";
+}
+
 std::string source_vector_type(DType dtype, int lanes) {
-  return "mcc_vector<" + std::string(source_type(dtype)) + ", " + std::to_string(lanes) + ">";
+  return source_storage_vector_type(dtype == DType::boolean ? DType::i32 : dtype, lanes);
 }
 
 std::string source_splat(const std::string& scalar, DType dtype, int lanes) {
-  return "mcc_splat<" + source_vector_type(dtype, lanes) + ">(" + scalar + ")";
+  const std::string element = dtype == DType::boolean ? "-(mcc_i32)(" + scalar + ")" : scalar;
+  return "mcc_splat<" + source_vector_type(dtype, lanes) + ">(" + element + ")";
+}
+
+std::string source_vector_from_storage(const std::string& elements, DType storage, int lanes) {
+  if (storage == DType::boolean) {
+    return "mcc_convert<" + source_vector_type(storage, lanes) + ">(" + elements + " != 0)";
+  }
+  if (compute_type(storage) == storage) return elements;
+  return "mcc_" + std::string(dtype_info(storage).name) + "_to_f32(" + elements + ")";
+}
+
+std::string source_vector_to_storage(const std::string& value, DType from, DType storage, int lanes) {
+  if (storage == DType::boolean) {
+    return "mcc_convert<" + source_storage_vector_type(storage, lanes) + ">(-" +
+           source_vector_cast(value, from, storage, lanes) + ")";
+  }
+  if (compute_type(storage) == storage) return source_vector_cast(value, from, storage, lanes);
+  return "mcc_f32_to_" + std::string(dtype_info(storage).name) + "(" +
+         source_vector_cast(value, from, DType::f32, lanes) + ")";
+}
+
+std::string source_vector_cast(const std::string& value, DType from, DType to, int lanes) {
+  if (from == to) return value;
+  const std::string type = source_vector_type(to, lanes);
+  if (to == DType::boolean) {
+    const std::string zero = source_vector_type(from, lanes) + "{}";
+    return "mcc_convert<" + type + ">(" + value + " != " + zero + ")";
+  }
+  if (compute_type(to) != to) {
+    return source_vector_from_storage(source_vector_to_storage(value, from, to, lanes), to, lanes);
+  }
+  if (from == DType::boolean) return "mcc_convert<" + type + ">(-" + value + ")";
+  const char* function = is_floating(from) && is_integer(to) ? "mcc_truncate<" : "mcc_convert<";
+  return function + type + ">(" + value + ")";
 }
 
 std::string source_from_storage(const std::string& element, DType storage) {

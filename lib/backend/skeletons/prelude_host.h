@@ -74,6 +74,20 @@ template <class V> using mcc_bits = typename mcc_bits_shape<V, mcc_scalar<V>::va
 template <class R, class V> MCC_INLINE R mcc_bitcast(V x) { return __builtin_bit_cast(R, x); }
 template <class V> MCC_INLINE V mcc_splat(mcc_element<V> x) { return V{} + x; }
 
+// Unaligned access to consecutive elements.
+template <class V> MCC_INLINE V mcc_load(const void* from) {
+  V x;
+  __builtin_memcpy(&x, from, sizeof x);
+  return x;
+}
+template <class V> MCC_INLINE void mcc_store(void* to, V x) { __builtin_memcpy(to, &x, sizeof x); }
+// 0, stride, 2 * stride, ...
+template <class V> MCC_INLINE V mcc_lane_numbers(mcc_element<V> stride) {
+  V r;
+  for (int i = 0; i < mcc_lanes<V>; ++i) r[i] = static_cast<mcc_element<V>>(i * stride);
+  return r;
+}
+
 // f(lane) for every lane.
 template <class V, class F> MCC_INLINE V mcc_each(V x, F f) {
   if constexpr (mcc_scalar<V>::value) {

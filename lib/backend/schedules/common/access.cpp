@@ -1,6 +1,7 @@
 // Questions about the memory accesses of a value.
 #include "lib/backend/schedules/common/access.h"
 
+#include <algorithm>
 #include <set>
 
 namespace mcc::backend {
@@ -51,11 +52,24 @@ struct WideCheck {
   }
 };
 
+void widen(const ScalarPtr& value, int& bits, std::set<const Scalar*>& seen) {
+  if (!seen.insert(value.get()).second) return;
+  if (value->kind != ScalarKind::literal) bits = std::max(bits, dtype_info(value->dtype).bits);
+  for (const ScalarPtr& operand : value->operands) widen(operand, bits, seen);
+}
+
 }  // namespace
 
 bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::string& variable, int lanes) {
   WideCheck check{kernel, variable, Expr(static_cast<int64_t>(lanes)), false, {}};
   return check.run(value) && check.found;
+}
+
+int widest_bits(const ScalarPtr& value) {
+  int bits = 32;
+  std::set<const Scalar*> seen;
+  widen(value, bits, seen);
+  return bits;
 }
 
 bool accesses_linearly(const ScalarPtr& value, const std::string& variable) {

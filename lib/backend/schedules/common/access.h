@@ -16,4 +16,7 @@ bool accesses_linearly(const ScalarPtr& value, const std::string& variable);
 // neither does any guard.
 bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::string& variable, int lanes);
 
+// Bits of the widest type that the value is computed through, at least 32.
+int widest_bits(const ScalarPtr& value);
+
 }  // namespace mcc::backend

@@ -65,9 +65,10 @@ LoopKernel host_pointwise(const Group& group, const Target& target) {
   } else {
     for (const Expr& index : delinearize(at, inner)) indices.push_back(lowering.simplified(index));
   }
+  StmtPtr store = lowering.store_output(0, indices);
+  const int lanes = target.vector_bytes * 8 / widest_bits(store->value);
   kernel.body = {make_loop(item, kernel.parallel, LoopTag::parallel,
-                           {make_loop(lane, extent, LoopTag::vector, {lowering.store_output(0, indices)},
-                                      target.vector_bytes / 4)})};
+                           {make_loop(lane, extent, LoopTag::vector, {std::move(store)}, lanes)})};
   return kernel;
 }
 
