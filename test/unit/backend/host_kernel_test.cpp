@@ -212,5 +212,126 @@ TEST(HostWindow, MaxAndSum) {
   })");
 }
 
+TEST(HostPointwise, ElementTypes) {
+  check_on_host(R"(graph "g" {
+    input %a : i64[3, 37]
+    input %b : i32[3, 37]
+    input %d : f64[3, 37]
+    input %h : f16[3, 37]
+    input %u : u8[3, 37]
+    input %t : bool[3, 37]
+    %bl = map(%b) {fn = "cast", to = i64} : i64[3, 37]
+    %m = map(%a, %bl) {fn = "max"} : i64[3, 37]
+    %n = map(%m, %a) {fn = "mul"} : i64[3, 37]
+    %e = map(%d) {fn = "exp"} : f64[3, 37]
+    %hf = map(%h) {fn = "cast", to = f32} : f32[3, 37]
+    %uf = map(%u) {fn = "cast", to = f32} : f32[3, 37]
+    %s = map(%hf, %uf) {fn = "add"} : f32[3, 37]
+    %r = map(%s) {fn = "cast", to = f16} : f16[3, 37]
+    %q = map(%s) {fn = "cast", to = i8} : i8[3, 37]
+    %lt = map(%a, %bl) {fn = "lt"} : bool[3, 37]
+    %x = map(%lt, %t) {fn = "xor"} : bool[3, 37]
+    %y = map(%x) {fn = "not"} : bool[3, 37]
+    %z = map(%y, %d, %e) {fn = "select"} : f64[3, 37]
+    %bf = map(%y) {fn = "cast", to = f32} : f32[3, 37]
+    %c = map(%d) {fn = "cast", to = bool} : bool[3, 37]
+    output %n "n"
+    output %e "e"
+    output %r "r"
+    output %q "q"
+    output %y "y"
+    output %z "z"
+    output %bf "bf"
+    output %c "c"
+  })");
+}
+
+TEST(HostPointwise, PiecesAlongTheInnermostAxis) {
+  check_on_host(R"(graph "g" {
+    input %a : f32[6, 30]
+    input %b : f32[6, 21]
+    %z = constant() {value = tensor f32[] {2}} : f32[]
+    %i = iota() {shape = s[6, 53], axis = 1, dtype = i32} : i32[6, 53]
+    %f = map(%i) {fn = "cast", to = f32} : f32[6, 53]
+    %c = concat(%a, %b) {axis = 1} : f32[6, 51]
+    %p = pad(%c, %z) {low = s[0, 1], high = s[0, 1], mode = "constant"} : f32[6, 53]
+    %s = map(%p, %f) {fn = "sub"} : f32[6, 53]
+    output %s "s"
+  })");
+}
+
+TEST(HostReduction, ElementTypesAndPlaces) {
+  check_on_host(R"(graph "g" {
+    input %a : i64[5, 43]
+    input %d : f64[5, 43]
+    input %h : f16[5, 43]
+    input %t : bool[5, 43]
+    input %x : f32[5, 43, 19]
+    %s = reduce(%a) {fn = "sum", axes = i[1]} : i64[5]
+    %c = reduce(%a) {fn = "max", axes = i[0]} : i64[43]
+    %e = reduce(%d) {fn = "prod", axes = i[1]} : f64[5]
+    %g = reduce(%h) {fn = "sum", axes = i[0]} : f16[43]
+    %n = reduce(%t) {fn = "any", axes = i[1]} : bool[5]
+    %l = reduce(%t) {fn = "all", axes = i[0]} : bool[43]
+    %k = arg_reduce(%x) {fn = "max", axis = 1, select_last = 0} : i64[5, 19]
+    %m = arg_reduce(%x) {fn = "min", axis = 2, select_last = 1} : i64[5, 43]
+    output %s "s"
+    output %c "c"
+    output %e "e"
+    output %g "g"
+    output %n "n"
+    output %l "l"
+    output %k "k"
+    output %m "m"
+  })", {}, 1e-3);
+}
+
+TEST(HostReduction, CostlyElementsAreKept) {
+  check_on_host(R"(graph "g" {
+    input %a : f32[6, 37]
+    %e = map(%a) {fn = "gelu"} : f32[6, 37]
+    %s = softmax(%e) {axis = 1} : f32[6, 37]
+    %b = map(%a) {fn = "tanh"} : f32[6, 37]
+    %n = normalize(%b) {axes = i[1], epsilon = 1e-05, kind = "layer"} : f32[6, 37]
+    output %s "s"
+    output %n "n"
+  })");
+}
+
+TEST(HostContraction, DeepAndTransposedOperands) {
+  // Deeper than a whole packed panel; the right operand contiguous along the depth.
+  check_on_host(R"(graph "g" {
+    input %a : f32[9, 1100]
+    input %b : f32[37, 1100]
+    %y = contract(%a, %b) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[1], out = f32} : f32[9, 37]
+    output %y "y"
+  })");
+}
+
+TEST(HostContraction, OtherTypes) {
+  check_on_host(R"(graph "g" {
+    input %a : f64[5, 20]
+    input %b : f64[20, 19]
+    input %c : u8[5, 20]
+    input %d : i8[20, 19]
+    input %h : f16[5, 20]
+    input %i : f16[20, 19]
+    %x = contract(%a, %b) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = f64} : f64[5, 19]
+    %y = contract(%c, %d) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = i32} : i32[5, 19]
+    %z = contract(%h, %i) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = f16} : f16[5, 19]
+    output %x "x"
+    output %y "y"
+    output %z "z"
+  })", {}, 1e-3);
+}
+
+TEST(HostWindow, PlacesOfTheLargest) {
+  check_on_host(R"(graph "g" {
+    input %x : f32[2, 9, 7, 20]
+    %m = window_reduce(%x) {fn = "arg_max", axes = i[1, 2], window = i[3, 2], strides = i[2, 2], pads_low = s[1, 0], pads_high = s[1, 1], dilations = i[1, 1]} : i64[2, 5, 4, 20]
+    output %m "m"
+  })");
+}
+
 }  // namespace
 }  // namespace mcc

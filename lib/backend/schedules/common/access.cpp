@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/ir/scalar_function.h"
+
 namespace mcc::backend {
 namespace {
 
@@ -58,11 +60,24 @@ void widen(const ScalarPtr& value, int& bits, std::set<const Scalar*>& seen) {
   for (const ScalarPtr& operand : value->operands) widen(operand, bits, seen);
 }
 
+int add_flops(const ScalarPtr& value, std::set<const Scalar*>& seen) {
+  if (!seen.insert(value.get()).second) return 0;
+  const ScalarFunction* function = find_scalar_function(value->function);
+  int total = function == nullptr ? 0 : function->cost;
+  for (const ScalarPtr& operand : value->operands) total += add_flops(operand, seen);
+  return total;
+}
+
 }  // namespace
 
 bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::string& variable, int lanes) {
   WideCheck check{kernel, variable, Expr(static_cast<int64_t>(lanes)), false, {}};
   return check.run(value) && check.found;
+}
+
+int flops(const ScalarPtr& value) {
+  std::set<const Scalar*> seen;
+  return add_flops(value, seen);
 }
 
 int widest_bits(const ScalarPtr& value) {

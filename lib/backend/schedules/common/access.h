@@ -19,4 +19,7 @@ bool loads_wide(const LoopKernel& kernel, const ScalarPtr& value, const std::str
 // Bits of the widest type that the value is computed through, at least 32.
 int widest_bits(const ScalarPtr& value);
 
+// Cost of computing the value once, as the scalar functions' table counts it.
+int flops(const ScalarPtr& value);
+
 }  // namespace mcc::backend

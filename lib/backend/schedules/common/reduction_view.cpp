@@ -89,7 +89,9 @@ Block ReductionStages::arg_reduce() {
   const DType dtype = compute_type(type_);
   Indices first = at_;
   first[reduced_[0]] = 0;
-  Block block{make_define("best", element(first)), make_define("place", literal_integer(DType::i64, 0))};
+  Block block;
+  define_row(block, "best", element(first));
+  define_row(block, "place", literal_integer(DType::i64, 0));
   const std::string variable = lowering_.new_variable("r", shape_[reduced_[0]]);
   Indices at = at_;
   at[reduced_[0]] = Expr::symbol(variable);
@@ -101,14 +103,14 @@ Block ReductionStages::arg_reduce() {
     const ScalarPtr best_is_number = apply("not", {apply("isnan", {register_value("best", dtype)})});
     take = apply("and", {best_is_number, apply("or", {take, apply("isnan", {value})})});
   }
-  block.push_back(make_loop(
-      variable, shape_[reduced_[0]], LoopTag::serial,
-      {make_define("take", take),
-       make_assign("place", apply("select", {register_value("take", DType::boolean),
-                                             index_value(Expr::symbol(variable)),
-                                             register_value("place", DType::i64)})),
-       make_assign("best", apply("select", {register_value("take", DType::boolean), value,
-                                            register_value("best", dtype)}))}));
+  Block step;
+  define_row(step, "take", take);
+  step.push_back(make_assign("place", apply("select", {register_value("take", DType::boolean),
+                                                       index_value(Expr::symbol(variable)),
+                                                       register_value("place", DType::i64)})));
+  step.push_back(make_assign("best", apply("select", {register_value("take", DType::boolean), value,
+                                                      register_value("best", dtype)})));
+  block.push_back(make_loop(variable, shape_[reduced_[0]], LoopTag::serial, std::move(step)));
   Block stores = lowering_.finish(kept_indices(), register_value("place", DType::i64));
   block.insert(block.end(), stores.begin(), stores.end());
   return block;

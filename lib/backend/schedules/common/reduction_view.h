@@ -30,6 +30,9 @@ class ReductionStages {
   // Wraps what only one lane or thread of a row may do (the store of a row's single result).
   virtual Block once_per_row(Block block) = 0;
 
+  // The input's element; schedules may keep elements that are costly to compute.
+  virtual ScalarPtr element(const Indices& at) { return lowering_.element(input_, at); }
+
   // The statements of the whole operator for the row at_.
   Block stages();
 
@@ -49,7 +52,6 @@ class ReductionStages {
   Indices at_;
 
  private:
-  ScalarPtr element(const Indices& at) { return lowering_.element(input_, at); }
   void fold(Block& block, const std::string& name, const std::string& reduction, DType dtype, const ValueAt& value);
   Block store_all(const ValueAt& value);
   Block reduce();

@@ -3,6 +3,7 @@
 // The longest suffix of the output's axes along which all memory is walked linearly becomes the
 // vector loop; the axes before it, and chunks of long vectors, are the parallel work items.
 #include <algorithm>
+#include <set>
 
 #include "lib/backend/schedules/common/access.h"
 #include "lib/backend/schedules/host/host_schedules.h"
@@ -33,6 +34,34 @@ bool merges(const Group& group, size_t split) {
   const std::string lane = lowering.new_variable("v", product(inner));
   for (const Expr& index : delinearize(Expr::symbol(lane), inner)) indices.push_back(index);
   return accesses_linearly(lowering.element(output, indices), lane);
+}
+
+// Positions along `lane` (in (0, extent)) where a condition of the value changes; nullopt when one
+// changes elsewhere than at constant positions.
+std::optional<std::set<int64_t>> breaks(const ScalarPtr& value, const std::string& lane, int64_t extent) {
+  constexpr size_t kMostBreaks = 16;
+  std::set<int64_t> found;
+  std::set<const Scalar*> seen;
+  std::vector<const Scalar*> todo{value.get()};
+  while (!todo.empty()) {
+    const Scalar* scalar = todo.back();
+    todo.pop_back();
+    if (!seen.insert(scalar).second) continue;
+    for (const ScalarPtr& operand : scalar->operands) todo.push_back(operand.get());
+    for (const Expr& condition : scalar->guard) {
+      if (condition.symbols().count(lane) == 0) continue;
+      const std::optional<Linear> linear = linear_in(condition, lane);
+      if (!linear || !linear->coefficient.is_constant() || !linear->rest.is_constant()) return std::nullopt;
+      // slope * lane + rest >= 0
+      const int64_t slope = linear->coefficient.constant();
+      const int64_t rest = linear->rest.constant();
+      const int64_t at = slope > 0 ? ceildiv(Expr(-rest), Expr(slope)).constant()
+                                   : floordiv(Expr(rest), Expr(-slope)).constant() + 1;
+      if (at > 0 && at < extent) found.insert(at);
+    }
+  }
+  if (found.size() > kMostBreaks) return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -67,8 +96,25 @@ LoopKernel host_pointwise(const Group& group, const Target& target) {
   }
   StmtPtr store = lowering.store_output(0, indices);
   const int lanes = target.vector_bytes * 8 / widest_bits(store->value);
-  kernel.body = {make_loop(item, kernel.parallel, LoopTag::parallel,
-                           {make_loop(lane, extent, LoopTag::vector, {std::move(store)}, lanes)})};
+  Block body{make_loop(lane, extent, LoopTag::vector, {store}, lanes)};
+  // Where operands of a concatenation meet, or padding begins, the loop is split, so that no part
+  // has conditions that differ between lanes.
+  if (is_short && inner.size() == 1) {
+    const std::optional<std::set<int64_t>> splits = breaks(store->value, lane, length.constant());
+    if (splits && !splits->empty()) {
+      body.clear();
+      std::vector<int64_t> ends(splits->begin(), splits->end());
+      ends.push_back(length.constant());
+      int64_t begin = 0;
+      for (int64_t end : ends) {
+        const std::string part = lowering.new_variable("v", end - begin);
+        indices.back() = Expr::symbol(part) + Expr(begin);
+        body.push_back(make_loop(part, end - begin, LoopTag::vector, {lowering.store_output(0, indices)}, lanes));
+        begin = end;
+      }
+    }
+  }
+  kernel.body = {make_loop(item, kernel.parallel, LoopTag::parallel, std::move(body))};
   return kernel;
 }
 

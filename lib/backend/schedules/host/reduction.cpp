@@ -5,6 +5,7 @@
 // inside of it.
 #include <algorithm>
 
+#include "lib/backend/schedules/common/access.h"
 #include "lib/backend/schedules/common/reduction_terms.h"
 #include "lib/backend/schedules/common/reduction_view.h"
 #include "lib/backend/schedules/host/host_schedules.h"
@@ -16,13 +17,20 @@ namespace {
 constexpr int64_t kColumnChunk = 64;
 // A work item of short rows takes so many elements at least.
 constexpr int64_t kElementsPerItem = 2048;
+// A row whose elements cost more than this many flops is kept in scratch when it is read again, if
+// it is not longer than this.
+constexpr int kCheap = 6;
+constexpr int64_t kMostKept = 16384;
 
 class HostReduction : public ReductionStages {
  public:
   HostReduction(const Group& group, const Target& target) : ReductionStages(group) {
-    const bool vectors = compute_type(type_) == DType::f32 && node_.op != Op::arg_reduce;
-    lanes_ = vectors ? target.vector_bytes / 4 : 1;
-    rows_ = kept_.empty() || is_reduced(shape_.size() - 1) || lanes_ == 1;
+    const bool last_reduced = kept_.empty() || is_reduced(shape_.size() - 1);
+    const bool ordered = node_.op == Op::arg_reduce;
+    const int bits = ordered ? 64 : std::max(32, dtype_info(compute_type(type_)).bits);
+    const bool vectors = type_ != DType::boolean && !(ordered && last_reduced);
+    lanes_ = vectors ? target.vector_bytes * 8 / bits : 1;
+    rows_ = last_reduced || lanes_ == 1;
   }
 
   LoopKernel run() {
@@ -35,7 +43,9 @@ class HostReduction : public ReductionStages {
     for (size_t i = 0; i < kept_.size(); ++i) at_[kept_[i]] = lowering_.simplified(kept[i]);
     Block body;
     if (rows_) {
-      body = stages();
+      keep_row(body);
+      Block work = stages();
+      body.insert(body.end(), work.begin(), work.end());
       const Expr length = product(reduced_dims());
       if (length.is_constant()) {
         kernel_.grain = std::max<int64_t>(1, kElementsPerItem / std::max<int64_t>(1, length.constant()));
@@ -44,9 +54,19 @@ class HostReduction : public ReductionStages {
       const Expr first = at_[kept_.back()] * Expr(kColumnChunk);
       const std::string lane = lowering_.new_variable("v", kColumnChunk);
       at_[kept_.back()] = first + Expr::symbol(lane);
-      const bool whole = exact_division(columns, kColumnChunk).has_value();
-      const Expr extent = whole ? Expr(kColumnChunk) : min(Expr(kColumnChunk), columns - first);
-      body = {make_loop(lane, extent, LoopTag::vector, stages(), lanes_)};
+      auto chunk = [&](const Expr& extent) {
+        return Block{make_loop(lane, extent, LoopTag::vector, stages(), lanes_)};
+      };
+      // The last chunk of a known length gets a loop of its own, without a scalar tail.
+      const int64_t rest = columns.is_constant() ? columns.constant() % kColumnChunk : 0;
+      if (columns.is_constant() && columns.constant() < kColumnChunk) {
+        body = chunk(columns);
+      } else if (rest != 0) {
+        body = {make_if({columns - first - Expr(kColumnChunk)}, chunk(kColumnChunk), chunk(rest))};
+      } else {
+        const bool whole = exact_division(columns, kColumnChunk).has_value();
+        body = chunk(whole ? Expr(kColumnChunk) : min(Expr(kColumnChunk), columns - first));
+      }
     }
     kernel_.body = {make_loop(item, kernel_.parallel, LoopTag::parallel, std::move(body))};
     return std::move(kernel_);
@@ -94,6 +114,36 @@ class HostReduction : public ReductionStages {
   }
   Block once_per_row(Block block) override { return block; }
 
+  // Softmax and normalize read a row two or three times: elements that are not cheap are computed
+  // once, into scratch.
+  void keep_row(Block& body) {
+    const Expr length = product(reduced_dims());
+    const Range range = bounds(length, lowering_.ranges());
+    const bool again = node_.op == Op::softmax || node_.op == Op::normalize;
+    if (!again || !reduces_suffix() || range.high > kMostKept || compute_type(type_) != DType::f32) return;
+    Indices sample = at_;
+    for (size_t axis : reduced_) sample[axis] = Expr::symbol(lowering_.new_variable("r", shape_[axis]));
+    if (flops(lowering_.element(input_, sample)) <= kCheap) return;
+    kernel_.scratch_bytes = range.high * 4;
+    body.push_back(make_allocate("row", DType::f32, range.high, MemorySpace::scratch));
+    Block copy = over_reduced([&](const Indices& at) {
+      return Block{make_store_memory("row", DType::f32, place_in_row(at), lowering_.element(input_, at))};
+    });
+    body.insert(body.end(), copy.begin(), copy.end());
+    keeps_row_ = true;
+  }
+
+  Expr place_in_row(const Indices& at) const {
+    Indices reduced;
+    for (size_t axis : reduced_) reduced.push_back(at[axis]);
+    return lowering_.simplified(linear_index(reduced, reduced_dims()));
+  }
+
+  ScalarPtr element(const Indices& at) override {
+    return keeps_row_ ? load_memory("row", DType::f32, place_in_row(at)) : ReductionStages::element(at);
+  }
+
+  bool keeps_row_ = false;
   int lanes_ = 1;
   bool rows_ = true;  // the vector loop runs along the reduced axes
 };

@@ -2,10 +2,9 @@
 #include "lib/backend/schedules/host/tile_engine.h"
 
 #include <algorithm>
-#include <set>
 
+#include "lib/backend/schedules/common/access.h"
 #include "lib/backend/schedules/common/contraction_view.h"
-#include "lib/ir/scalar_function.h"
 
 namespace mcc::backend {
 namespace {
@@ -81,22 +80,13 @@ Block store_partly(GroupLowering& lowering, const TileSpec& spec, int first, con
   return block;
 }
 
-int cost(const Scalar& scalar, std::set<const Scalar*>& seen) {
-  if (!seen.insert(&scalar).second) return 0;
-  const ScalarFunction* function = find_scalar_function(scalar.function);
-  int total = function == nullptr ? 0 : function->cost;
-  for (const ScalarPtr& operand : scalar.operands) total += cost(*operand, seen);
-  return total;
-}
-
 // Whether the epilogue is more than a few instructions.
 bool costs_much(GroupLowering& lowering, const TileSpec& spec) {
   constexpr int kMuch = 12;
   const std::string lane = lowering.new_variable("v", spec.lanes);
   int total = 0;
   for (const StmtPtr& store : spec.finish(0, Expr::symbol(lane), register_value(accumulator(0, 0), DType::f32))) {
-    std::set<const Scalar*> seen;
-    if (store->value) total += cost(*store->value, seen);
+    if (store->value) total += flops(store->value);
   }
   return total > kMuch;
 }
