@@ -49,6 +49,11 @@ const Case kCases[] = {
       %a = broadcast(%x) {shape = s[2, 3, 4], axes = i[1]} : f32[2, 3, 4]
       %b = transpose(%a) {perm = i[1, 2, 0]} : f32[3, 4, 2]
       output %b)", {"broadcast"}},
+    {"transpose_of_broadcast_reorders_its_source", R"(
+      input %x : f32[3, 4, 5]
+      %a = broadcast(%x) {shape = s[3, 2, 4, 5], axes = i[0, 2, 3]} : f32[3, 2, 4, 5]
+      %b = transpose(%a) {perm = i[2, 1, 3, 0]} : f32[4, 2, 5, 3]
+      output %b)", {"transpose", "broadcast"}},
     {"bias_becomes_a_vector", R"(
       input %x : f32[3]
       %a = reshape(%x) {shape = s[1, 3, 1, 1]} : f32[1, 3, 1, 1]

@@ -96,6 +96,20 @@ TEST(FoldScales, DepthwiseScalesTheirOwnChannel) {
   EXPECT_EQ(operators(graph), (Names{"constant", "conv"}));
 }
 
+// An input channel meets several weights of its group, at other places for every group.
+TEST(FoldScales, ScaleBeforeAGroupedConvolutionStays) {
+  const Graph graph = run_and_compare(
+      "graph {\n input %x : f32[1, 4, 4, 4]\n"
+      "%w = constant() {value = tensor f32[4, 2, 1, 1] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0}} : f32[4, 2, 1, 1]\n" +
+          per_channel("g", "1.5, -2.0, 3.0, 0.5", "s[1, 4, 4, 4]") +
+          "%s = map(%x, %g) {fn = \"mul\"} : f32[1, 4, 4, 4]\n"
+          "%c = conv(%s, %w) {layout = \"nchw\", strides = i[1, 1], pads_low = s[0, 0], pads_high = s[0, 0], "
+          "dilations = i[1, 1], groups = 2, out = f32} : f32[1, 4, 4, 4]\noutput %c\n}",
+      kFolding);
+  EXPECT_EQ(operators(graph), (Names{"constant", "broadcast", "mul", "constant", "conv"}))
+      << print_graph(graph);
+}
+
 TEST(FoldScales, QueryScaleJoinsWeightAndBias) {
   const Graph graph = run_and_compare(R"(graph {
     symbol s0 "rows" [1, 100] = dim(0, 0)

@@ -39,11 +39,7 @@ ValueId map_of_equal_views(const Node& node, PatternScope& scope) {
   return scope.emit(view->op, {mapped}, view->attributes, node.origin);
 }
 
-bool folds_units_to_themselves(const std::string& fn) {
-  return fn == "sum" || fn == "prod" || fn == "min" || fn == "max" || fn == "any" || fn == "all";
-}
-
-// Axes of size 1 need no folding.
+// Axes of size 1 need no folding: every function of one element is that element.
 ValueId reduce_of_units(const Node& node, PatternScope& scope) {
   const Shape& from = scope.shape(node.inputs[0]);
   Ints kept;
@@ -56,9 +52,7 @@ ValueId reduce_of_units(const Node& node, PatternScope& scope) {
     if (folded) kept.push_back(static_cast<int64_t>(shape.size()));
     shape.push_back(from[axis]);
   }
-  if (shape.size() == from.size() || !folds_units_to_themselves(node.attributes.text("fn"))) {
-    return kNoValue;
-  }
+  if (shape.size() == from.size()) return kNoValue;
   const ValueId source = scope.reshape(node.inputs[0], shape, node.origin);
   if (kept.empty()) return source;
   Attributes attributes = node.attributes;
