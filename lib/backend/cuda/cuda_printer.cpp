@@ -78,6 +78,7 @@ void CudaPrinter::loop(const Stmt& stmt) {
 
 void CudaPrinter::allocate(const Stmt& stmt) {
   const bool shared = stmt.space == MemorySpace::shared;
+  if (!shared) in_registers_.insert(stmt.name);
   line(std::string(shared ? "__shared__ __align__(16) " : "") + source_type(stmt.dtype) + " " + stmt.name + "[" +
        std::to_string(stmt.elements) + "];");
 }
@@ -194,7 +195,8 @@ std::map<const Scalar*, std::string> CudaPrinter::load_wide(const Stmt& loop, co
 
 // One store of a group of lanes, in one access where its place allows that.
 void CudaPrinter::lanes_store(const Stmt& loop, const Stmt& store, const std::map<const Scalar*, std::string>& wide) {
-  const bool aligned = is_wide(store.index, loop) && memory_dtype(store.buffer, store.memory, store.dtype) == DType::f32;
+  const bool aligned = is_wide(store.index, loop) && in_registers_.count(store.memory) == 0 &&
+                       memory_dtype(store.buffer, store.memory, store.dtype) == DType::f32;
   const std::string type = kVectorTypes[loop.lanes];
   const std::string result = temporary();
   if (aligned) line(type + " " + result + ";");

@@ -27,6 +27,7 @@ class CudaPrinter : public KernelPrinter {
     std::vector<ScalarPtr> loads;
     std::map<const Scalar*, const Scalar*> guard_of;
   };
+  std::set<std::string> in_registers_;  // allocations without an address: no wide access
   bool is_wide(const Expr& index, const Stmt& loop) const;
   void collect_wide_loads(const ScalarPtr& scalar, const Stmt& loop, const Scalar* guard, WideLoads& wide) const;
   std::map<const Scalar*, std::string> load_wide(const Stmt& loop, const WideLoads& wide);

@@ -179,6 +179,29 @@ inline std::vector<ScheduleCase> schedule_cases() {
     output %n "n"
     output %q "q"
   })", {{"s0", 45}}},
+      {"Transposes", R"(graph "g" {
+    symbol s0 "n" [1, inf] = dim(0, 1)
+    input %a : f32[2, s0, 40, 3]
+    input %b : f32[2, 50, 70]
+    input %c : f32[70]
+    input %d : bool[33, 64]
+    input %h : f16[64, 33]
+    %t = transpose(%a) {perm = i[0, 3, 2, 1]} : f32[2, 3, 40, s0]
+    %u = transpose(%a) {perm = i[0, 2, 3, 1]} : f32[2, 40, 3, s0]
+    %v = map(%u) {fn = "exp"} : f32[2, 40, 3, s0]
+    %w = transpose(%b) {perm = i[0, 2, 1]} : f32[2, 70, 50]
+    %cc = broadcast(%c) {shape = s[2, 70, 50], axes = i[1]} : f32[2, 70, 50]
+    %x = map(%w, %cc) {fn = "mul"} : f32[2, 70, 50]
+    %e = transpose(%d) {perm = i[1, 0]} : bool[64, 33]
+    %f = map(%e) {fn = "not"} : bool[64, 33]
+    %k = transpose(%h) {perm = i[1, 0]} : f16[33, 64]
+    %l = map(%k) {fn = "neg"} : f16[33, 64]
+    output %t "t"
+    output %v "v"
+    output %x "x"
+    output %f "f"
+    output %l "l"
+  })", {{"s0", 37}}},
       {"ConvTranspose", R"(graph "g" {
     input %x : f32[2, 5, 6, 8]
     input %w : f32[8, 12, 3, 3]

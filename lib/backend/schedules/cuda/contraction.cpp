@@ -43,7 +43,11 @@ LoopKernel cuda_contraction(const Group& group, const Target&) {
                                                            unpack(column, view.columns)),
                            cast_scalar(value, compute_type(out)));
   };
-  emit_block_tile(lowering, tile);
+  if (panels >= 0 && bounds(tile.rows, lowering.ranges()).high <= kFewRows) {
+    emit_few_rows(lowering, tile);
+  } else {
+    emit_block_tile(lowering, tile);
+  }
   return kernel;
 }
 

@@ -2,6 +2,7 @@
 #include "lib/backend/schedules/common/access.h"
 #include "lib/backend/schedules/cuda/cuda_schedules.h"
 #include "lib/backend/schedules/cuda/launch.h"
+#include "lib/backend/schedules/cuda/transposing.h"
 
 namespace mcc::backend {
 namespace {
@@ -36,6 +37,7 @@ LoopKernel cuda_pointwise(const Group& group, const Target&) {
   GroupLowering lowering(group, kernel);
   const Shape& shape = group.body->shape(group.body->outputs[0]);
   if (!groups_well(group, shape)) {
+    if (std::optional<LoopKernel> transposing = cuda_transposing(group)) return std::move(*transposing);
     kernel.body = one_thread_per_element(lowering, shape, [&](const Indices& indices) {
       return Block{lowering.store_output(0, indices)};
     });

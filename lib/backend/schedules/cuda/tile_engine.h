@@ -22,6 +22,10 @@ struct BlockTile {
   std::function<Block(const Expr& batch, const Expr& row, const Expr& column, const ScalarPtr& value)> finish;
 };
 
+// At most this many rows go through emit_few_rows when the right operand is padded panels.
+constexpr int64_t kFewRows = 8;
+// Sets grid, block and body of the kernel; tile.rows must be provably at most kFewRows.
+void emit_few_rows(GroupLowering& lowering, const BlockTile& tile);
 // Sets grid, block and body of the kernel.
 void emit_block_tile(GroupLowering& lowering, const BlockTile& tile);
 
