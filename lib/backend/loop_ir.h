@@ -115,8 +115,9 @@ struct Stmt {
   std::string variable;
   Expr extent;
   LoopTag tag = LoopTag::serial;
-  int lanes = 1;  // vector loops; serial loops: CUDA unrolls by it; define: > 1 makes a vector register that persists across the
-                  // iterations of vector loops of the same width (partial accumulators)
+  int lanes = 1;  // vector loops: their width; serial loops: CUDA unrolls by it; define: > 1 makes
+                  // a vector register that persists across the iterations of vector loops of the
+                  // same width (partial accumulators)
   Block body;
   Block otherwise;
   // let / define / assign / store

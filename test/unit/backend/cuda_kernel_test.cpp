@@ -125,8 +125,8 @@ std::string matmul(const std::string& m, const std::string& k, const std::string
 }
 
 TEST(CudaContraction, PackedWeights) {
-  for (const char* m : {"1", "7", "13", "61"}) {
-    for (const char* n : {"5", "64", "70"}) check_on_cuda(matmul(m, "19", n, true));
+  for (const char* m : {"1", "7", "61"}) {
+    for (const char* n : {"5", "70"}) check_on_cuda(matmul(m, "19", n, true));
   }
 }
 

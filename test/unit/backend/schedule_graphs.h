@@ -202,6 +202,14 @@ inline std::vector<ScheduleCase> schedule_cases() {
     output %f "f"
     output %l "l"
   })", {{"s0", 37}}},
+      {"FewDynamicRows", R"(graph "g" {
+    symbol s0 "n" [1, 6] = dim(0, 0)
+    input %x : f32[s0, 3]
+    %w = constant() {value = tensor f32[3, 5] {1.0, -2.0, 0.5, 3.0, 4.0, 0.25, 1.5, -1.0, 2.0, 6.0, -3.0, 0.75, 1.0, 2.5, 7.0}} : f32[3, 5]
+    %y = contract(%x, %w) {lhs_batch = i[], rhs_batch = i[], lhs_contract = i[1], rhs_contract = i[0], out = f32} : f32[s0, 5]
+    %z = map(%y) {fn = "relu"} : f32[s0, 5]
+    output %z "z"
+  })", {{"s0", 5}}},
       {"ConvTranspose", R"(graph "g" {
     input %x : f32[2, 5, 6, 8]
     input %w : f32[8, 12, 3, 3]
