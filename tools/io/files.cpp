@@ -30,6 +30,14 @@ int write_all(int descriptor, std::string_view contents) {
   return 0;
 }
 
+void write_in_place(const std::filesystem::path& path, std::string_view contents) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("write", path, errno);
+  int error = write_all(descriptor, contents);
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error != 0) fail("write", path, error);
+}
+
 }  // namespace
 
 std::string read_whole_file(const std::filesystem::path& path) {
@@ -60,6 +68,13 @@ void write_whole_file(const std::filesystem::path& path, std::string_view conten
     if (const int error = write_all(STDOUT_FILENO, contents); error != 0) {
       fail("write to", "standard output", error);
     }
+    return;
+  }
+  // Devices and pipes are written to; renaming would replace them.
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    write_in_place(path, contents);
     return;
   }
   std::string temporary = path.string() + ".XXXXXX";
