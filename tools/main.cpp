@@ -10,6 +10,7 @@
 #include "lib/support/version.h"
 #include "runtime/support/error.h"
 #include "tools/commands.h"
+#include "tools/io/printable.h"
 
 namespace {
 
@@ -25,7 +26,7 @@ constexpr CommandRow kCommands[] = {
     {mcc::tools::add_opt},     {mcc::tools::add_completion}};
 
 int report(ExitCode code, const char* message) {
-  spdlog::error("{}", message);
+  spdlog::error("{}", mcc::tools::printable(message));
   if (code == ExitCode::internal) {
     spdlog::error("this is a bug in mcc: please report it with the model and the command line");
   }
