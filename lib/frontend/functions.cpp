@@ -63,13 +63,21 @@ std::shared_ptr<onnx::FunctionProto> schema_body(const NodeContext& context) {
 
 }  // namespace
 
+// Whether the operator's schema has a body at all, whatever its inputs.
+static bool has_schema_body(const NodeContext& context) {
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
+      context.proto.op_type(), static_cast<int>(context.opset),
+      std::string(plain_domain(context.proto.domain())));
+  return schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction());
+}
+
 bool Importer::expand_function(NodeContext& context, const std::string& name, Frame& frame) {
   const onnx::FunctionProto* function = frame.local_function(context.proto);
   std::shared_ptr<onnx::FunctionProto> owned;
   if (function == nullptr) {
     for (const Operand& input : context.inputs) {
       // The body may depend on the inputs' types: without them there is nothing to expand.
-      if (input.is_poison()) return true;
+      if (input.is_poison()) return has_schema_body(context);
     }
     owned = schema_body(context);
     function = owned.get();

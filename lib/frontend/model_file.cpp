@@ -54,7 +54,7 @@ LoadedModel finish(std::shared_ptr<onnx::ModelProto> model, bool parsed, const s
 LoadedModel load_model(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    throw ModelError("the model '" + path.string() + "' cannot be opened: " +
+    throw EnvironmentError("the model '" + path.string() + "' cannot be opened: " +
                      std::strerror(errno) + ".");
   }
   // A stream, not a mapping: the parsed message is then the only copy of the weights.
