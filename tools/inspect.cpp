@@ -6,6 +6,7 @@
 
 #include "lib/support/error.h"
 #include "tools/commands.h"
+#include "tools/io/dims.h"
 #include "tools/io/inputs.h"
 #include "tools/io/plan_handle.h"
 #include "tools/io/report.h"
@@ -45,13 +46,11 @@ Json arena_json(const PlanHandle& plan, const InspectOptions& options, int64_t& 
   const std::map<std::string, int64_t> dims = parse_dims(options.dims);
   std::vector<std::vector<int64_t>> shapes;
   Json used = Json::object();
+  const DimSizes sizes = complete_sizes(plan.inputs(), dims);
   for (const PlanTensor& input : plan.inputs()) {
-    std::vector<int64_t>& shape = shapes.emplace_back();
-    for (size_t axis = 0; axis < input.text.size(); ++axis) {
-      const auto found = dims.find(input.text[axis]);
-      const int64_t smallest = std::min(std::max<int64_t>(input.minimum[axis], 1), input.maximum[axis]);
-      shape.push_back(found != dims.end() ? found->second : smallest);
-      if (input.minimum[axis] != input.maximum[axis]) used[input.text[axis]] = shape.back();
+    const std::vector<int64_t>& shape = shapes.emplace_back(shape_at(input, sizes));
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (input.minimum[axis] != input.maximum[axis]) used[input.text[axis]] = shape[axis];
     }
   }
   for (const auto& [name, size] : dims) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "lib/support/error.h"
+#include "tools/io/dims.h"
 #include "tools/io/files.h"
 #include "tools/io/npy.h"
 
@@ -45,25 +46,10 @@ std::string shape_text(const PlanTensor& input) {
   return text + "]";
 }
 
-// The concrete shape of an input that is generated: --dim sizes by the dimension's name.
-std::vector<int64_t> chosen_shape(const PlanTensor& input,
-                                  const std::map<std::string, int64_t>& dims) {
-  std::vector<int64_t> shape;
-  for (size_t axis = 0; axis < input.text.size(); ++axis) {
-    const auto found = dims.find(input.text[axis]);
-    if (found != dims.end()) {
-      shape.push_back(found->second);
-    } else {
-      shape.push_back(std::min(std::max<int64_t>(input.minimum[axis], 1), input.maximum[axis]));
-    }
-  }
-  return shape;
-}
-
 Tensor from_raw_file(const PlanTensor& input, const std::string& path,
                      const std::map<std::string, int64_t>& dims) {
   const std::string bytes = read_whole_file(path);
-  Tensor tensor(input.dtype, chosen_shape(input, dims));
+  Tensor tensor(input.dtype, shape_at(input, dims));
   if (bytes.size() != tensor.bytes()) {
     throw UsageError("input \"" + input.name + "\" " + shape_text(input) + " needs " +
                      std::to_string(tensor.bytes()) + " bytes, " + path + " has " +
@@ -76,8 +62,8 @@ Tensor from_raw_file(const PlanTensor& input, const std::string& path,
 
 Tensor from_source(const PlanTensor& input, const std::string& source,
                    const std::map<std::string, int64_t>& dims, uint64_t seed) {
-  if (source == "random") return random_tensor(input.dtype, chosen_shape(input, dims), seed);
-  if (source == "zeros") return Tensor(input.dtype, chosen_shape(input, dims));
+  if (source == "random") return random_tensor(input.dtype, shape_at(input, dims), seed);
+  if (source == "zeros") return Tensor(input.dtype, shape_at(input, dims));
   if (std::filesystem::path(source).extension() == ".npy") {
     return to_tensor(read_npy(source), input.dtype, "input \"" + input.name + "\"");
   }
@@ -187,6 +173,7 @@ std::vector<Tensor> make_inputs(const std::vector<PlanTensor>& inputs, const Inp
     if (!tensors[i] && file) tensors[i] = from_source(inputs[i], pending[i], dims, 0);
     if (tensors[i]) learn_dims(inputs[i], *tensors[i], dims);
   }
+  dims = complete_sizes(inputs, std::move(dims));
   std::vector<Tensor> result;
   for (size_t i = 0; i < inputs.size(); ++i) {
     result.push_back(tensors[i] ? *tensors[i]
