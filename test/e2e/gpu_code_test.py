@@ -2,8 +2,8 @@
 
     gpu_code_test.py NAME...
 
-Every kernel of the plan must be present in every target, and no kernel may spill registers.
-Skipped where there is no NVRTC.
+Every kernel of the plan must be present in every target, no kernel may spill registers, and every
+launch must name a kernel with its ONNX nodes. Skipped where there is no NVRTC.
 """
 
 import json
@@ -35,6 +35,8 @@ def problems(report):
         if names - set(here):
             found.append(f"{target['name']} lacks {sorted(names - set(here))}")
         for kernel in here.values():
+            if not kernel["origin"]:
+                found.append(f"{target['name']}: {kernel['name']} names no ONNX node")
             if target["kind"] == "cubin" and kernel["spill_bytes"] != 0:
                 found.append(f"{target['name']}: {kernel['name']} ({', '.join(kernel['origin'])}) spills "
                              f"{kernel['spill_bytes']} bytes of registers")

@@ -248,7 +248,7 @@ class Layouts {
   }
 
   // The channels-last form of a value.
-  ValueId as_last(Rewriter& rewriter, ValueId value) {
+  ValueId as_last(Rewriter& rewriter, ValueId value, const Node& reader) {
     auto known = converted_.find(value);
     if (known != converted_.end()) return known->second;
     const int64_t rank = graph_.rank(value);
@@ -274,8 +274,9 @@ class Layouts {
       attributes.set("axes", axes);
       result = rewriter.emit_one(Op::broadcast, {input}, std::move(attributes), broadcast.origin);
     } else {
-      std::vector<std::string> origin;
-      if (producer != producers_.end()) origin = producer->second->origin;
+      // The conversion of a graph input belongs to the node that asks for it.
+      const bool computed = producer != producers_.end() && !producer->second->origin.empty();
+      const std::vector<std::string>& origin = computed ? producer->second->origin : reader.origin;
       result = rewriter.emit_one(Op::transpose, {rewriter.resolve(value)}, transpose_by(to_last(rank)), origin);
     }
     converted_[value] = result;
@@ -294,15 +295,15 @@ class Layouts {
     std::vector<ValueId> inputs;
     if (node.op == Op::conv || node.op == Op::conv_transpose) {
       attributes.set("layout", std::string("nhwc"));
-      inputs = {as_last(rewriter, node.inputs[0]), rewriter.resolve(node.inputs[1])};
+      inputs = {as_last(rewriter, node.inputs[0], node), rewriter.resolve(node.inputs[1])};
     } else if (node.op == Op::window_reduce) {
       Ints axes;
       for (int64_t axis : node.attributes.ints("axes")) axes.push_back(moved_axis(axis, rank));
       attributes.set("axes", axes);
-      inputs = {as_last(rewriter, node.inputs[0])};
+      inputs = {as_last(rewriter, node.inputs[0], node)};
     } else {
       for (ValueId input : node.inputs) {
-        inputs.push_back(graph_.rank(input) == rank ? as_last(rewriter, input) : rewriter.resolve(input));
+        inputs.push_back(graph_.rank(input) == rank ? as_last(rewriter, input, node) : rewriter.resolve(input));
       }
       if (node.op == Op::concat) attributes.set("axis", moved_axis(node.attributes.integer("axis"), rank));
       for (const char* name : {"starts", "shape", "low", "high"}) {
@@ -329,7 +330,7 @@ class Layouts {
     Attributes attributes = node.attributes;
     attributes.set("axes", axes);
     const ValueId result =
-        rewriter.emit_one(node.op, {as_last(rewriter, node.inputs[0])}, std::move(attributes), node.origin);
+        rewriter.emit_one(node.op, {as_last(rewriter, node.inputs[0], node)}, std::move(attributes), node.origin);
     rewriter.replace(node.outputs[0], result);
   }
 
