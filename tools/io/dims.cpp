@@ -50,11 +50,12 @@ std::optional<int64_t> evaluate_dim(std::string_view text, const DimSizes& sizes
   };
   const auto factor = [&](std::string_view piece) { return evaluate_factor(piece, sizes); };
   const auto term = [&](std::string_view piece) { return fold(piece, "*", factor, multiply); };
-  std::string plain(text);
-  for (const char* spaced : {" * ", " *", "* "}) {
-    for (size_t at = plain.find(spaced); at != std::string::npos; at = plain.find(spaced)) {
-      plain.replace(at, std::string_view(spaced).size(), "*");
-    }
+  // Without the spaces around "*", so that pieces are bare names and numbers.
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool before = i + 1 < text.size() && text[i + 1] == '*';
+    const bool after = !plain.empty() && plain.back() == '*';
+    if (text[i] != ' ' || (!before && !after)) plain.push_back(text[i]);
   }
   return fold(plain, " + ", term, add);
 }
