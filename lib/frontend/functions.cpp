@@ -46,7 +46,9 @@ std::shared_ptr<onnx::FunctionProto> schema_body(const NodeContext& context) {
   if (schema->HasContextDependentFunction()) {
     std::vector<onnx::TypeProto> types;
     for (const Operand& input : context.inputs) types.push_back(onnx_type(input));
-    const onnx::FunctionBodyBuildContextImpl build(resolved_node(context), types);
+    // The build context keeps pointers into the node it is given: it must outlive the context.
+    const onnx::NodeProto node = resolved_node(context);
+    const onnx::FunctionBodyBuildContextImpl build(node, types);
     auto body = std::make_shared<onnx::FunctionProto>();
     if (schema->BuildContextDependentFunction(build, *body, version)) {
       schema->BuildFunction(*body);
