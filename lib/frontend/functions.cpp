@@ -114,14 +114,25 @@ bool Importer::expand_function(NodeContext& context, const std::string& name, Fr
   for (int i = 0; i < function->input_size(); ++i) {
     inner.scope.set(function->input(i), context.optional(static_cast<size_t>(i)));
   }
+  // A schema's body is made for this expansion: its constants must keep it alive. A body's own
+  // attributes may still be the caller's, so the caller's message is kept with it.
+  const std::shared_ptr<const void> outer_owner = proto_owner_;
+  if (owned != nullptr) {
+    proto_owner_ = std::make_shared<std::pair<std::shared_ptr<const void>,
+                                              std::shared_ptr<const void>>>(outer_owner, owned);
+  }
   ++depth_;
+  const auto leave = [&] {
+    --depth_;
+    proto_owner_ = outer_owner;
+  };
   try {
     import_nodes(function->node(), context.b, inner);
   } catch (...) {
-    --depth_;
+    leave();
     throw;
   }
-  --depth_;
+  leave();
   for (const std::string& output : function->output()) {
     const Operand* result = inner.scope.find(output);
     context.outputs.push_back(result == nullptr ? Operand() : *result);

@@ -36,7 +36,8 @@ Importer::Importer(const LoadedModel& model, const ImportOptions& options,
       options_(options),
       diagnostics_(diagnostics),
       files_(files),
-      equalities_(equalities) {}
+      equalities_(equalities),
+      proto_owner_(model.proto) {}
 
 Importer::~Importer() = default;
 
@@ -114,12 +115,12 @@ std::vector<DeclaredInput> Importer::declare_inputs() {
 
 Operand Importer::tensor_operand(const onnx::TensorProto& proto) {
   return Operand::constant(
-      std::make_shared<const Tensor>(tensor_from_proto(proto, model_.proto, files_)));
+      std::make_shared<const Tensor>(tensor_from_proto(proto, proto_owner_, files_)));
 }
 
 Operand Importer::sparse_operand(const onnx::SparseTensorProto& proto) {
   return Operand::constant(
-      std::make_shared<const Tensor>(tensor_from_sparse(proto, model_.proto, files_)));
+      std::make_shared<const Tensor>(tensor_from_sparse(proto, proto_owner_, files_)));
 }
 
 void Importer::import_initializers(const onnx::GraphProto& graph, Scope& scope) {

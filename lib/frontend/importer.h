@@ -71,6 +71,8 @@ class Importer {
   Graph graph_;
   std::unique_ptr<Symbols> symbols_;
   std::vector<int> input_types_;
+  // Keeps the message under import alive: tensors share its bytes and outlive the importer.
+  std::shared_ptr<const void> proto_owner_;
   Frame* frame_ = nullptr;  // of the node under import
   int depth_ = 0;           // of nested functions and bodies
 };
