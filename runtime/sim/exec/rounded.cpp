@@ -1,0 +1,79 @@
+// Directed rounding (.rz .rm .rp) for single and double precision. The host's SSE unit rounds in
+// the same four ways, so the mode is set around the loop; the loops are never inlined, which keeps
+// the compiler from moving arithmetic across the change of mode.
+#include <immintrin.h>
+
+#include "runtime/sim/exec/float_ops.h"
+
+namespace mcc::sim::MCC_SIM_ISA {
+namespace {
+
+class Mode {
+ public:
+  explicit Mode(Rounding rounding) : saved_(_mm_getcsr()) {
+    const u32 bits = rounding == Rounding::rm ? 1u : rounding == Rounding::rp ? 2u : 3u;
+    _mm_setcsr((saved_ & ~0x6000u) | bits << 13);
+    asm volatile("" ::: "memory");
+  }
+  ~Mode() {
+    asm volatile("" ::: "memory");
+    _mm_setcsr(saved_);
+  }
+
+ private:
+  u32 saved_;
+};
+
+struct Add2 { template <class T> static T f(T a, T b, T) { return a + b; } };
+struct Sub2 { template <class T> static T f(T a, T b, T) { return a - b; } };
+struct Mul2 { template <class T> static T f(T a, T b, T) { return a * b; } };
+struct Div2 { template <class T> static T f(T a, T b, T) { return a / b; } };
+struct Fma3 { template <class T> static T f(T a, T b, T c) { return fused(a, b, c); } };
+struct Sqrt1 { template <class T> static T f(T a, T, T) { return root(a); } };
+struct Rcp1 { template <class T> static T f(T a, T, T) { return T{1} / a; } };
+
+template <class O, class T, bool Ftz>
+__attribute__((noinline)) void compute(T* to, const T* a, const T* b, const T* c) {
+  MCC_SIM_LANES
+  for (int i = 0; i < kLanes; ++i) {
+    to[i] = Ftz ? taken<true>(O::template f<T>(taken<true>(a[i]), taken<true>(b[i]), taken<true>(c[i])))
+                : O::template f<T>(a[i], b[i], c[i]);
+  }
+}
+
+// in.flags: Rounding; in.flags2: 1 saturates. Unused operands repeat the first.
+template <class O, class T, bool Ftz> void rounded(Warp& w, const Inst& in) {
+  alignas(64) T t[kLanes];
+  {
+    const Mode mode(static_cast<Rounding>(in.flags));
+    compute<O, T, Ftz>(t, reinterpret_cast<const T*>(source(w, in.a)), reinterpret_cast<const T*>(source(w, in.b)),
+                       reinterpret_cast<const T*>(source(w, in.c)));
+  }
+  const bool sat = (in.flags2 & 1u) != 0;
+  fill<T>(w, in.dst, [&](int i) { return sat ? saturated(t[i]) : canonical(t[i]); });
+}
+
+template <class O> Handler pick(const Form& form) {
+  if (form.type == Type::f64) return &rounded<O, double, false>;
+  if (form.type != Type::f32) return nullptr;
+  return form.ftz ? &rounded<O, float, true> : &rounded<O, float, false>;
+}
+
+}  // namespace
+
+Handler select_rounded(const Form& form) {
+  if (form.rounding != Rounding::rz && form.rounding != Rounding::rm && form.rounding != Rounding::rp) return nullptr;
+  if (form.approx) return nullptr;
+  switch (form.op) {
+    case Op::add: return pick<Add2>(form);
+    case Op::sub: return pick<Sub2>(form);
+    case Op::mul: return pick<Mul2>(form);
+    case Op::fma: case Op::mad: return pick<Fma3>(form);
+    case Op::div: return pick<Div2>(form);
+    case Op::sqrt: return pick<Sqrt1>(form);
+    case Op::rcp: return pick<Rcp1>(form);
+    default: return nullptr;
+  }
+}
+
+}  // namespace mcc::sim::MCC_SIM_ISA
