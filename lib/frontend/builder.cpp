@@ -31,7 +31,7 @@ std::optional<Operands> fold(const Node& node, const Operands& inputs,
                              const std::vector<TensorType>& types, const Graph& graph) {
   const OpInfo& info = op_info(node.op);
   if (info.evaluate == nullptr || node.op == Op::random || node.op == Op::constant ||
-      (info.traits & (kControl | kDataDependent)) != 0 || has_symbolic_attribute(node.attributes)) {
+      (info.traits & kControl) != 0 || has_symbolic_attribute(node.attributes)) {
     return std::nullopt;
   }
   std::vector<Tensor> arguments;
@@ -205,6 +205,18 @@ Shape Builder::expressions(const Operand& integers, int64_t low) {
     result.push_back(entry->second);
   }
   return result;
+}
+
+Operands Builder::emit_counted(Op op, const Operands& inputs, Attributes attributes,
+                               const std::string& label, size_t count_output) {
+  const Expr count =
+      symbols_.runtime(graph_, label, {0, (int64_t{1} << 31) - 1}, kNoValue, 0);
+  attributes.set("count", Shape{count});
+  Operands outputs = emit_all(op, inputs, std::move(attributes));
+  for (Symbol& symbol : graph_.symbols) {
+    if (symbol.name == *count.as_symbol()) symbol.source.input = outputs.at(count_output).id();
+  }
+  return outputs;
 }
 
 Expr Builder::runtime_count(const Operand& count, const std::string& label) {

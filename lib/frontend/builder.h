@@ -90,6 +90,10 @@ class Builder {
   Shape expressions(const Operand& integers, int64_t low = 0);
   // A count that an operator's run determines: element 0 of an integer tensor.
   Expr runtime_count(const Operand& count, const std::string& label);
+  // A data-dependent operator whose attribute `count` is a new symbol, which the operator's own
+  // output number `count_output` holds.
+  Operands emit_counted(Op op, const Operands& inputs, Attributes attributes,
+                        const std::string& label, size_t count_output);
   Symbols& symbols() { return symbols_; }
   const Ranges& ranges() const { return symbols_.ranges(); }
 

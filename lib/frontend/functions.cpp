@@ -51,7 +51,8 @@ std::shared_ptr<onnx::FunctionProto> schema_body(const NodeContext& context) {
     const onnx::FunctionBodyBuildContextImpl build(node, types);
     auto body = std::make_shared<onnx::FunctionProto>();
     if (schema->BuildContextDependentFunction(build, *body, version)) {
-      schema->BuildFunction(*body);
+      // Some builders name inputs and outputs themselves.
+      if (body->output_size() == 0) schema->BuildFunction(*body);
       return body;
     }
   }

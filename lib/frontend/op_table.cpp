@@ -11,6 +11,8 @@ constexpr std::span<const OperatorEntry> (*kFamilies[])() = {
     elementwise_entries,  activation_entries,  shape_entries,   movement_entries,
     gather_entries,       reduction_entries,   contraction_entries, convolution_entries,
     pooling_entries,      normalization_entries, quantization_entries, resize_entries,
+    recurrent_entries,    data_dependent_entries, sequence_entries, random_entries,
+    signal_entries,       control_entries,     vision_entries,  microsoft_entries,
 };
 
 using Key = std::pair<std::string_view, std::string_view>;

@@ -27,5 +27,13 @@ std::span<const OperatorEntry> pooling_entries();
 std::span<const OperatorEntry> normalization_entries();
 std::span<const OperatorEntry> quantization_entries();
 std::span<const OperatorEntry> resize_entries();
+std::span<const OperatorEntry> recurrent_entries();
+std::span<const OperatorEntry> data_dependent_entries();
+std::span<const OperatorEntry> sequence_entries();
+std::span<const OperatorEntry> random_entries();
+std::span<const OperatorEntry> signal_entries();
+std::span<const OperatorEntry> control_entries();
+std::span<const OperatorEntry> vision_entries();
+std::span<const OperatorEntry> microsoft_entries();
 
 }  // namespace mcc::frontend

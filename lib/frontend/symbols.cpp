@@ -321,4 +321,13 @@ Expr Symbols::runtime(Graph& graph, const std::string& label, Range range, Value
   return Expr::symbol(symbol.name);
 }
 
+Expr Symbols::inner_dimension(Graph& subgraph, int32_t input, int64_t axis) {
+  Symbol symbol{"t" + std::to_string(inner_symbols_++), "", {0, kLargestDimension}, {}};
+  symbol.source.input = input;
+  symbol.source.axis = axis;
+  ranges_[symbol.name] = symbol.range;
+  subgraph.symbols.push_back(symbol);
+  return Expr::symbol(symbol.name);
+}
+
 }  // namespace mcc::frontend

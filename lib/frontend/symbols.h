@@ -62,6 +62,8 @@ class Symbols {
   // A symbol of `graph` (the model's or a subgraph's) whose value is element `index` of an integer
   // tensor, known when the plan runs.
   Expr runtime(Graph& graph, const std::string& label, Range range, ValueId value, int64_t index);
+  // A symbol of a subgraph for a dimension of its input number `input`.
+  Expr inner_dimension(Graph& subgraph, int32_t input, int64_t axis);
 
   const Ranges& ranges() const { return ranges_; }
   Expr simplified(const Expr& expr) const { return simplify(expr, ranges_); }
