@@ -88,7 +88,7 @@ def plain(array):
 def widened(array):
     """What the tool writes for an expected array."""
     array = np.asarray(array)
-    if array.dtype.name.startswith(("float4", "float8", "bfloat16", "float6")):
+    if array.dtype.name.startswith(("float4", "float8", "bfloat16", "float6e")):
         return array.astype(np.float32)
     return plain(array)
 
