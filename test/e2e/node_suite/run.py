@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The ONNX node conformance suite through the importer and the reference evaluator.
 
-usage: run.py EVALUATOR [--only TEXT] [--update] [--jobs N]
+usage: run.py EVALUATOR [--only TEXT] [--update]
 
 EVALUATOR is the onnx_eval test tool. pass.txt lists the cases that must pass, excluded.txt those
 that don't, each with its reason. The suite feeds axes, shapes and other parameters as inputs; where
 a plan needs them at compile time the case is run again with them as constants, which pass.txt says.
- a case in neither list, a listed case that fails and an excluded
+A case in neither list, a listed case that fails and an excluded
 one that passes are all errors. --update rewrites both lists (new exclusions get the tool's own
 message as their reason). Needs the onnx, numpy and ml_dtypes packages.
 """
