@@ -40,7 +40,7 @@ void Decoder::arithmetic(const OpcodeRow& row) {
     if (form.mode == "clamp") take("clamp");
   }
   if (form.full) form.full = false;  // div.full: within 2 ulp, the exact quotient is
-  if (row.op == Op::div && form.approx) form.approx = false;
+  if (form.approx && row.op == Op::div && form.type != Type::f32) fail(".approx needs .f32");
   // Mixed precision (add.f32.f16) is refused: two float types.
   if (form.type2 != Type::none) fail("two types are not supported here");
   if (form.type == Type::none) fail("the type is missing");
@@ -69,8 +69,8 @@ void Decoder::arithmetic(const OpcodeRow& row) {
     if (row.op == Op::abs) in.imm = static_cast<int64_t>(all & ~sign);
     if (row.op == Op::neg) in.imm = static_cast<int64_t>(all | sign << 32);
     if (row.op == Op::ex2 || row.op == Op::tanh) form.approx = true;
-  } else if (form.relu) {
-    fail(".relu needs a half type");
+  } else if (form.relu && !(type == Type::s32 || form.mode == "s16x2")) {
+    fail(".relu needs a half type, s32 or s16x2");
   } else if (form.rounding != Rounding::none && form.rounding != Rounding::rn) {
     in.flags = static_cast<uint8_t>(form.rounding);
     in.flags2 = form.saturate ? 1 : 0;
@@ -242,19 +242,19 @@ void Decoder::comparison(const OpcodeRow& row) {
     }
   } else {
     in.dst = destination(operand(0));
-    in.flags2 = is_float(form.type) ? 0 : 1;
   }
+  const Type to = form.type;
+  // What set writes for true.
+  const uint64_t yes = row.op == Op::setp                                          ? 0
+                       : to == Type::f16 || to == Type::f16x2                      ? 0x3c00u
+                       : to == Type::bf16 || to == Type::bf16x2                    ? 0x3f80u
+                       : to == Type::f32                                           ? 0x3f800000u
+                       : size_of(to) == 2 || (size_of(type) == 4 && is_half(type)) ? 0xffffu
+                                                                                   : 0xffffffffu;
+  in.imm = static_cast<int64_t>(yes << 8);
   if (is_half(type)) {
     const bool brain = type == Type::bf16 || type == Type::bf16x2;
-    const Type to = form.type;
-    const uint64_t yes = row.op == Op::setp ? 0
-                         : to == Type::f16 || to == Type::f16x2 ? 0x3c00u
-                         : to == Type::bf16 || to == Type::bf16x2 ? 0x3f80u
-                         : to == Type::f32 ? 0x3f800000u
-                         : size_of(to) == 2 ? 0xffffu
-                                            : 0xffffffffu;
-    in.imm = static_cast<int64_t>((brain ? 1u : 0u) | (form.ftz ? 2u : 0u) | yes << 8);
-    if (row.op == Op::set && size_of(type) == 4 && size_of(to) == 4 && !is_half(to)) in.imm = static_cast<int64_t>((brain ? 1u : 0u) | (form.ftz ? 2u : 0u) | (uint64_t{0xffffu} << 8));
+    in.imm |= (brain ? 1 : 0) | (form.ftz ? 2 : 0);
   } else if (is_bits(type) && form.compare != Compare::eq && form.compare != Compare::ne) {
     fail("bit types can only be compared with eq and ne");
   }

@@ -130,7 +130,7 @@ void Decoder::convert(const OpcodeRow& row) {
   } else {
     if (form.relu || form.satfinite) fail("the combination of suffixes is not supported");
     in.flags = static_cast<uint8_t>(form.rounding);
-    in.flags2 = form.saturate ? 1 : 0;
+    in.flags2 = static_cast<uint8_t>((form.saturate ? 1 : 0) | (form.ftz ? 2 : 0));
   }
   form.dst_bytes = register_bytes(operand(0));
   form.src_bytes = register_bytes(operand(1));

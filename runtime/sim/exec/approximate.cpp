@@ -107,11 +107,31 @@ struct Rsqrt {
 template <class O, bool Ftz> void single(Warp& w, const Inst& in) {
   map1<float, float>(w, in, [](float a) { return finish<float, Ftz, false>(O::f(taken<Ftz>(a))); });
 }
-// rcp.approx.ftz.f64 and rsqrt.approx.f64 work on the upper half of the operand and give zero below it.
+// rcp.approx.ftz.f64 and rsqrt.approx.f64 work on the upper half of the operand and give zero below
+// it. Subnormals are flushed, and NaN is canonical.
+MCC_SIM_INLINE double flush_double(double x) {
+  const u64 bits = __builtin_bit_cast(u64, x);
+  return (bits & 0x7ff0000000000000u) == 0 ? __builtin_bit_cast(double, bits & 0x8000000000000000u)
+                                           : x;
+}
 template <class O> void twice_upper(Warp& w, const Inst& in) {
   map1<double, double>(w, in, [](double a) {
-    const double r = O::f(__builtin_bit_cast(double, __builtin_bit_cast(u64, a) & 0xffffffff00000000u));
-    return __builtin_bit_cast(double, __builtin_bit_cast(u64, r) & 0xffffffff00000000u);
+    const double r = flush_double(O::f(flush_double(
+        __builtin_bit_cast(double, __builtin_bit_cast(u64, a) & 0xffffffff00000000u))));
+    const u64 bits = r == r ? __builtin_bit_cast(u64, r) : 0x7fffffff00000000u;
+    return __builtin_bit_cast(double, a == a ? bits & 0xffffffff00000000u : 0x7fffffff00000000u);
+  });
+}
+// div.approx is a * (1 / b), whose reciprocal is flushed to zero above 2^126.
+template <bool Ftz>
+void divide(Warp& w, const Inst& in) {
+  map2<float, float, float>(w, in, [](float a, float b) {
+    a = taken<Ftz>(a);
+    b = taken<Ftz>(b);
+    const float magnitude = from_bits<float>(bits_of(b) & 0x7fffffffu);
+    const float zero = from_bits<float>(bits_of(b) & 0x80000000u);
+    const bool huge = magnitude > 0x1p126f && magnitude < __builtin_inff();
+    return finish<float, Ftz, false>(huge ? a * zero : a / b);
   });
 }
 struct Rcp64 { static double f(double a) { return 1.0 / a; } };
@@ -131,6 +151,8 @@ Handler select_approximate(const Form& form) {
   if (form.op == Op::tanh) return pick<Tanh>(form);
   if (!form.approx) return nullptr;
   switch (form.op) {
+    case Op::div:
+      return form.type != Type::f32 ? nullptr : form.ftz ? &divide<true> : &divide<false>;
     case Op::ex2: return pick<Ex2>(form);
     case Op::lg2: return pick<Lg2>(form);
     case Op::sin: return pick<Sin>(form);

@@ -61,9 +61,9 @@ MCC_SIM_INLINE u32 combined(const Warp& w, const Inst& in, u32 bits) {
     default: return bits;
   }
 }
-// What set writes for true: in.flags2 1 = all ones, 0 = 1.0f
+// in.imm from bit 8: what set writes for true.
 MCC_SIM_INLINE void write_set(Warp& w, const Inst& in, u32 bits) {
-  const u32 yes = in.flags2 != 0 ? 0xffffffffu : 0x3f800000u;
+  const u32 yes = static_cast<u32>(in.imm >> 8);
   fill<u32>(w, in.dst, [=](int i) { return ((bits >> i) & 1u) != 0 ? yes : 0u; });
 }
 
@@ -85,7 +85,7 @@ template <Compare C, bool Pair> void set_half_predicates(Warp& w, const Inst& in
   }
   set_predicate(w, in.pdst, first);
 }
-// set to f16, bf16 (1.0 or 0) or u16/s16/u32 (all ones): in.flags2 1 = all ones
+// Pairs: one result per half of the register.
 template <Compare C, bool Pair> void set_half_register(Warp& w, const Inst& in) {
   const u32 low = combined(w, in, compare_half<C>(w, in, 0));
   const u32 high = Pair ? combined(w, in, compare_half<C>(w, in, 16)) : 0;

@@ -1,5 +1,6 @@
-// cvt: PTX ISA 9.7.9. Integer to integer truncates or saturates; float to integer rounds, clamps and
-// turns NaN into 0; everything to a narrow float goes through one exact rounding.
+// cvt: PTX ISA 9.7.9. Integer to integer truncates or saturates; float to integer rounds and clamps
+// (NaN becomes 0, or only the top bit where 64 bits are involved); everything to a narrow float
+// goes through one exact rounding.
 #include <immintrin.h>
 
 #include "runtime/sim/exec/half_ops.h"
@@ -50,7 +51,9 @@ template <class D, class F> MCC_SIM_INLINE D clamp_float(F x) {
   constexpr F low = static_cast<F>(kLowest<D>);
   // 2^bits, one above the highest value, is exact in every format.
   constexpr F end = static_cast<F>(u64{1} << (8 * sizeof(D) - 1)) * (std::is_signed_v<D> ? F{1} : F{2});
-  if (!(x > low)) return x == x ? kLowest<D> : D{0};
+  constexpr bool wide = sizeof(D) == 8 || sizeof(F) == 8;
+  if (!(x > low))
+    return x == x ? kLowest<D> : wide ? static_cast<D>(D{1} << (8 * sizeof(D) - 1)) : D{0};
   return x >= end ? kHighest<D> : static_cast<D>(x);
 }
 template <class R, class D, class F, Rounding Mode, bool Ftz> void float_to_integer(Warp& w, const Inst& in) {
@@ -72,8 +75,11 @@ template <class F, class S> void rounded_to_float(Warp& w, const Inst& in) {
   convert_lanes<F, S>(t, lanes<S>(w, in.a));
   asm volatile("" ::: "memory");
   _mm_setcsr(saved);
-  const bool sat = in.flags2 != 0;
-  fill<F>(w, in.dst, [&](int i) { return sat ? saturated(t[i]) : canonical(t[i]); });
+  const bool sat = (in.flags2 & 1u) != 0, ftz = (in.flags2 & 2u) != 0;
+  fill<F>(w, in.dst, [&](int i) {
+    const F x = sat ? saturated(t[i]) : canonical(t[i]);
+    return ftz ? flush(x) : x;
+  });
 }
 template <class F, Rounding Mode, bool Integral, bool Ftz, bool Sat> void same_float(Warp& w, const Inst& in) {
   map1<F, F>(w, in, [](F x) {
@@ -92,8 +98,11 @@ template <bool Ftz, bool Sat> void double_to_single(Warp& w, const Inst& in) {
   map1<float, double>(w, in, [](double x) { return finish<float, Ftz, Sat>(static_cast<float>(x)); });
 }
 template <bool Brain> void half_to_single(Warp& w, const Inst& in) {
-  const bool sat = in.flags2 != 0;
-  map1<float, u16>(w, in, [=](u16 h) { return sat ? saturated(widen<Brain>(h)) : canonical(widen<Brain>(h)); });
+  const bool sat = (in.flags2 & 1u) != 0, ftz = (in.flags2 & 2u) != 0;
+  map1<float, u16>(w, in, [=](u16 h) {
+    const float x = widen<Brain>(h);
+    return sat ? saturated(x) : canonical(ftz ? flush(x) : x);
+  });
 }
 template <bool Brain> void single_to_half(Warp& w, const Inst& in) {
   map1<u16, float>(w, in, [](float x) { return narrow<Brain>(x); });
@@ -126,6 +135,9 @@ double any_source(Type type, const u8* from, int lane) {
   }
 }
 u32 to_narrow(Type type, double x, Rounding mode, u32 flags) {
+  // Only single-precision sources are flushed, and only they can be so small.
+  if ((flags & 8u) != 0 && x < 0x1p-126 && x > -0x1p-126)
+    x = x < 0 || __builtin_signbit(x) ? -0.0 : 0.0;
   if ((flags & 1u) != 0) x = saturated(x);
   if ((flags & 2u) != 0 && x < 0) x = 0;
   if ((flags & 16u) != 0) {
@@ -133,8 +145,7 @@ u32 to_narrow(Type type, double x, Rounding mode, u32 flags) {
     mode = Rounding::rn;
   }
   if (type == Type::f32) return __builtin_bit_cast(u32, canonical(static_cast<float>(x)));
-  u32 r = round_to_small(format_of(type), x, mode, (flags & 4u) != 0);
-  if ((flags & 8u) != 0 && type == Type::f16 && (r & 0x7c00u) == 0) r &= 0x8000u;
+  const u32 r = round_to_small(format_of(type), x, mode, (flags & 4u) != 0);
   return r;
 }
 void to_small(Warp& w, const Inst& in) {
@@ -150,7 +161,11 @@ template <class R, class D, bool Brain> void half_to_integer(Warp& w, const Inst
   map1<R, u16>(w, in, [=](u16 h) { return static_cast<R>(clamp_float<D, float>(integral<float>(widen<Brain>(h), mode))); });
 }
 template <bool Brain> void half_to_double(Warp& w, const Inst& in) {
-  map1<double, u16>(w, in, [](u16 h) { return static_cast<double>(widen<Brain>(h)); });
+  const bool sat = (in.flags2 & 1u) != 0;
+  map1<double, u16>(w, in, [=](u16 h) {
+    const auto x = static_cast<double>(widen<Brain>(h));
+    return sat ? saturated(x) : x;
+  });
 }
 // cvt of pairs: d = {a in the upper half, b in the lower}. in.imm as above.
 void pair_to_small(Warp& w, const Inst& in) {
@@ -290,7 +305,7 @@ Handler select_cvt(const Form& form) {
     if (from == Type::f16) return &half_to_single<false>;
     if (from == Type::bf16) return &half_to_single<true>;
     if (from != Type::f64 || form.to_integral) return nullptr;
-    if (!nearest) return form.ftz ? nullptr : &rounded_to_float<float, double>;
+    if (!nearest) return &rounded_to_float<float, double>;
     if (form.ftz) return form.saturate ? &double_to_single<true, true> : &double_to_single<true, false>;
     return form.saturate ? &double_to_single<false, true> : &double_to_single<false, false>;
   }

@@ -143,9 +143,10 @@ Handler select_float(const Form& form) {
     case Op::sub: return nearest ? pick_binary<FSub>(form) : nullptr;
     case Op::mul: return nearest ? pick_binary<FMul>(form) : nullptr;
     case Op::fma: case Op::mad: return nearest ? pick_fma(form) : nullptr;
-    // .approx and .full are allowed 2 ulp: the exact quotient is within the bound.
+    // .full is allowed 2 ulp: the exact quotient is within the bound. .approx is in
+    // approximate.cpp.
     case Op::div:
-      if (packed || form.saturate) return nullptr;
+      if (packed || form.saturate || form.approx) return nullptr;
       return nearest ? pick_binary<FDiv>(form) : nullptr;
     case Op::sqrt:
       if (form.approx || packed || !nearest) return nullptr;

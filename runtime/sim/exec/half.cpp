@@ -114,6 +114,10 @@ Handler select_half(const Form& form) {
   const bool brain = form.type == Type::bf16 || form.type == Type::bf16x2;
   if (!brain && form.type != Type::f16 && form.type != Type::f16x2) return nullptr;
   if (form.rounding != Rounding::none && form.rounding != Rounding::rn) return nullptr;
+  if (form.relu && form.op != Op::fma) return nullptr;
+  if (form.saturate && form.op != Op::add && form.op != Op::sub && form.op != Op::mul &&
+      form.op != Op::fma)
+    return nullptr;
   switch (form.op) {
     case Op::add: return pick<HAdd>(form.type);
     case Op::sub: return pick<HSub>(form.type);

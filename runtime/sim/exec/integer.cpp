@@ -80,8 +80,9 @@ template <class O, class T> void binary(Warp& w, const Inst& in) {
 template <class O, class T> void multiply_add(Warp& w, const Inst& in) {
   map3<T, T, T, T>(w, in, [](T a, T b, T c) { return static_cast<T>(O::template f<T>(a, b) + c); });
 }
-template <class T> void multiply_add_saturated(Warp& w, const Inst& in) {
-  map3<T, T, T, T>(w, in, [](T a, T b, T c) { return AddSat::f<T>(MulHi::f<T>(a, b), c); });
+template <class O, class T>
+void multiply_add_saturated(Warp& w, const Inst& in) {
+  map3<T, T, T, T>(w, in, [](T a, T b, T c) { return AddSat::f<T>(O::template f<T>(a, b), c); });
 }
 template <class T> void multiply_wide(Warp& w, const Inst& in) {
   using W = Wide<T>;
@@ -102,6 +103,15 @@ template <class T> void negate(Warp& w, const Inst& in) {
 template <class T> void sum_of_differences(Warp& w, const Inst& in) {
   map3<T, T, T, T>(w, in, [](T a, T b, T c) { return static_cast<T>(c + (a < b ? b - a : a - b)); });
 }
+// min.relu, max.relu: negative results become zero.
+template <class O>
+struct Relu {
+  template <class T>
+  static T f(T a, T b) {
+    const T r = O::template f<T>(a, b);
+    return r < 0 ? T{0} : r;
+  }
+};
 template <class O, class T> void ternary_extreme(Warp& w, const Inst& in) {
   map3<T, T, T, T>(w, in, [](T a, T b, T c) { return O::template f<T>(O::template f<T>(a, b), c); });
 }
@@ -203,9 +213,13 @@ template <class O> Handler only_32(const Form& form) {
 
 Handler select_extreme(const Form& form) {
   const bool minimum = form.op == Op::min;
+  if (form.relu) {
+    if (form.mode == "s16x2") return minimum ? &pair<Relu<Min>, i16> : &pair<Relu<Max>, i16>;
+    if (form.type != Type::s32 || form.three) return nullptr;
+    return minimum ? &binary<Relu<Min>, i32> : &binary<Relu<Max>, i32>;
+  }
   if (form.mode == "u16x2") return minimum ? &pair<Min, u16> : &pair<Max, u16>;
   if (form.mode == "s16x2") return minimum ? &pair<Min, i16> : &pair<Max, i16>;
-  if (form.relu) return nullptr;
   if (form.three) {
     if (form.type == Type::u32) return minimum ? &ternary_extreme<Min, u32> : &ternary_extreme<Max, u32>;
     if (form.type == Type::s32) return minimum ? &ternary_extreme<Min, i32> : &ternary_extreme<Max, i32>;
@@ -229,7 +243,8 @@ Handler select_multiply(const Form& form) {
 
 Handler select_multiply_add(const Form& form) {
   if (form.saturate) {
-    return form.type == Type::s32 && form.part == Part::hi ? &multiply_add_saturated<i32> : nullptr;
+    return form.type == Type::s32 && form.part == Part::hi ? &multiply_add_saturated<MulHi, i32>
+                                                           : nullptr;
   }
   if (form.part == Part::hi) return any_multiply_add<MulHi>(form);
   if (form.part == Part::lo) return any_multiply_add<MulLo>(form);
@@ -295,7 +310,10 @@ Handler select_integer(const Form& form) {
     case Op::mul: return select_multiply(form);
     case Op::mul24: return form.part == Part::hi ? only_32<Mul24Hi>(form) : only_32<Mul24Lo>(form);
     case Op::mad24:
-      if (form.saturate) return nullptr;
+      if (form.saturate)
+        return form.type == Type::s32 && form.part == Part::hi
+                   ? &multiply_add_saturated<Mul24Hi, i32>
+                   : nullptr;
       if (form.type == Type::u32) return form.part == Part::hi ? &multiply_add<Mul24Hi, u32> : &multiply_add<Mul24Lo, u32>;
       if (form.type == Type::s32) return form.part == Part::hi ? &multiply_add<Mul24Hi, i32> : &multiply_add<Mul24Lo, i32>;
       return nullptr;

@@ -32,10 +32,10 @@ struct Fma3 { template <class T> static T f(T a, T b, T c) { return fused(a, b, 
 struct Sqrt1 { template <class T> static T f(T a, T, T) { return root(a); } };
 struct Rcp1 { template <class T> static T f(T a, T, T) { return T{1} / a; } };
 
-template <class O, class T, bool Ftz>
+template <class O, class T, bool Ftz, int Count = kLanes>
 __attribute__((noinline)) void compute(T* to, const T* a, const T* b, const T* c) {
   MCC_SIM_LANES
-  for (int i = 0; i < kLanes; ++i) {
+  for (int i = 0; i < Count; ++i) {
     to[i] = Ftz ? taken<true>(O::template f<T>(taken<true>(a[i]), taken<true>(b[i]), taken<true>(c[i])))
                 : O::template f<T>(a[i], b[i], c[i]);
   }
@@ -53,6 +53,27 @@ template <class O, class T, bool Ftz> void rounded(Warp& w, const Inst& in) {
   fill<T>(w, in.dst, [&](int i) { return sat ? saturated(t[i]) : canonical(t[i]); });
 }
 
+// f32x2: 64 singles, since the halves of a register lie side by side.
+template <class O, bool Ftz>
+void rounded_pairs(Warp& w, const Inst& in) {
+  alignas(64) float t[2 * kLanes];
+  {
+    const Mode mode(static_cast<Rounding>(in.flags));
+    compute<O, float, Ftz, 2 * kLanes>(t, reinterpret_cast<const float*>(source(w, in.a)),
+                                       reinterpret_cast<const float*>(source(w, in.b)),
+                                       reinterpret_cast<const float*>(source(w, in.c)));
+  }
+  fill<u64>(w, in.dst, [&](int i) {
+    return static_cast<u64>(bits_of(canonical(t[2 * i]))) |
+           static_cast<u64>(bits_of(canonical(t[2 * i + 1]))) << 32;
+  });
+}
+
+template <class O>
+Handler pick_pairs(const Form& form) {
+  if (form.saturate) return nullptr;
+  return form.ftz ? &rounded_pairs<O, true> : &rounded_pairs<O, false>;
+}
 template <class O> Handler pick(const Form& form) {
   if (form.type == Type::f64) return &rounded<O, double, false>;
   if (form.type != Type::f32) return nullptr;
@@ -64,6 +85,20 @@ template <class O> Handler pick(const Form& form) {
 Handler select_rounded(const Form& form) {
   if (form.rounding != Rounding::rz && form.rounding != Rounding::rm && form.rounding != Rounding::rp) return nullptr;
   if (form.approx) return nullptr;
+  if (form.type == Type::f32x2) {
+    switch (form.op) {
+      case Op::add:
+        return pick_pairs<Add2>(form);
+      case Op::sub:
+        return pick_pairs<Sub2>(form);
+      case Op::mul:
+        return pick_pairs<Mul2>(form);
+      case Op::fma:
+        return pick_pairs<Fma3>(form);
+      default:
+        return nullptr;
+    }
+  }
   switch (form.op) {
     case Op::add: return pick<Add2>(form);
     case Op::sub: return pick<Sub2>(form);
