@@ -78,6 +78,7 @@ template <bool Cosine> MCC_SIM_INLINE float sine_single(float a) {
   c = c * z + 1.0;
   double r = (n & 1) != 0 ? c : s;
   r = (n & 2) != 0 ? -r : r;
+  if (!Cosine) r = x == 0.0 ? x : r;  // the sum above loses the sign of zero
   const bool finite = magnitude < static_cast<double>(__builtin_inff());
   return finite ? static_cast<float>(r) : __builtin_bit_cast(float, 0x7fffffffu);
 }

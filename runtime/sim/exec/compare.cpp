@@ -104,8 +104,9 @@ template <class T> void select_value(Warp& w, const Inst& in) {
 template <class T, class C> void select_by_sign(Warp& w, const Inst& in) {
   map3<T, T, T, C>(w, in, [](T a, T b, C c) { return c >= C{0} ? a : b; });
 }
+template <class T>
 void select_by_sign_flushed(Warp& w, const Inst& in) {
-  map3<u32, u32, u32, float>(w, in, [](u32 a, u32 b, float c) { return flush(c) >= 0.0f ? a : b; });
+  map3<T, T, T, float>(w, in, [](T a, T b, float c) { return flush(c) >= 0.0f ? a : b; });
 }
 
 template <bool Set, class T, bool Ftz> Handler pick_compare(Compare c) {
@@ -174,7 +175,16 @@ Handler select_compare(const Form& form) {
     case Op::slct:
       if (form.type2 == Type::s32) return pick_slct<i32>(form);
       if (form.type2 != Type::f32) return nullptr;
-      if (form.ftz) return size_of(form.type) == 4 ? &select_by_sign_flushed : nullptr;
+      if (form.ftz) {
+        switch (size_of(form.type)) {
+          case 2:
+            return &select_by_sign_flushed<u16>;
+          case 4:
+            return &select_by_sign_flushed<u32>;
+          default:
+            return &select_by_sign_flushed<u64>;
+        }
+      }
       return pick_slct<float>(form);
     default: return nullptr;
   }
