@@ -25,13 +25,12 @@ bool take_copy(Warp& w, uint32_t keep, bool all, PendingCopy& copy) {
   for (size_t i = queue.first; i < queue.copies.size(); ++i) {
     const PendingCopy& candidate = queue.copies[i];
     const bool due = ((w.mask >> candidate.lane) & 1u) != 0 && (all || candidate.group + keep < queue.committed[candidate.lane]);
-    if (!due) {
-      // Lanes move together almost always: the first that stays ends the search, unless lanes differ.
-      if (w.mask == w.live) break;
-      continue;
-    }
+    if (!due) continue;
     copy = candidate;
-    std::swap(queue.copies[i], queue.copies[queue.first]);
+    // The others keep their order of issue.
+    const auto front = queue.copies.begin() + static_cast<std::ptrdiff_t>(queue.first);
+    std::move_backward(front, front + static_cast<std::ptrdiff_t>(i - queue.first),
+                       front + static_cast<std::ptrdiff_t>(i - queue.first) + 1);
     if (++queue.first == queue.copies.size()) {
       queue.copies.clear();
       queue.first = 0;

@@ -53,6 +53,9 @@ void Decoder::matrix(const OpcodeRow& row) {
   if (form.mma.m == 0 || !take_prefix("m")) fail("the shape is missing");
   if (!take("row") || !take("col")) fail("only .row.col is supported");
   read_suffixes(form);
+  if (form.rounding != Rounding::none && (form.type != Type::f64 || form.rounding != Rounding::rn))
+    fail("only rounding to nearest is supported, and only for .f64");
+  if (form.satfinite && form.type != Type::s32) fail(".satfinite needs integers");
   std::vector<int32_t> items;
   const Type inputs = form.type2 == Type::f64 ? Type::f64 : Type::b32;
   const Type sums = form.type == Type::f64 ? Type::f64 : Type::b32;

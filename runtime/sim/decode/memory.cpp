@@ -105,6 +105,8 @@ void Decoder::atomic(const OpcodeRow& row) {
   read_suffixes(form);
   Inst in = start(row);
   const bool returns = row.op == Op::atom;
+  if (!returns && (form.atomic == AtomicOp::cas || form.atomic == AtomicOp::exch))
+    fail("red has no such operation");
   const size_t at = returns ? 1 : 0;
   set_address(in, operand(at), form);
   in.dst = kConstantBit;

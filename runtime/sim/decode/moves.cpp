@@ -11,12 +11,12 @@ void Decoder::move(const OpcodeRow& row) {
   read_suffixes(form);
   Inst in = start(row);
   const Operand& to = operand(0);
-  const Operand& from = operand(1);
-  const int bytes = size_of(form.type);
   if (row.op == Op::activemask) {
     in.dst = destination(to);
     return emit(in, form);
   }
+  const Operand& from = operand(1);
+  const int bytes = size_of(form.type);
   if (form.type == Type::pred) {
     in.klass = InstClass::predicate;
     in.pdst = predicate(to);

@@ -130,6 +130,26 @@ template <class T, AtomicOp Kind, bool Checked> void perform(Warp& w, const Inst
     }
   });
 }
+// In global memory atomic sums of singles flush subnormals; in shared memory they do not.
+template <bool Checked>
+void add_single(Warp& w, const Inst& in) {
+  const u32* b = lanes<u32>(w, in.b);
+  const u8 *shared = w.block->shared, *end = shared + w.block->shared_bytes;
+  each_lane<u32, Checked>(w, in, in.dst != kConstantBit, [=](u8* p, int lane) {
+    const bool keep = p >= shared && p < end;
+    const auto operand = [=](u32 bits) {
+      return keep ? from_bits<float>(bits) : flush(from_bits<float>(bits));
+    };
+    u32* location = reinterpret_cast<u32*>(p);
+    u32 old = __atomic_load_n(location, __ATOMIC_RELAXED);
+    while (true) {
+      const float sum = canonical(operand(old) + operand(b[lane]));
+      if (__atomic_compare_exchange_n(location, &old, bits_of(keep ? sum : flush(sum)), false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return old;
+    }
+  });
+}
 template <class H, bool Checked> void perform_half(Warp& w, const Inst& in) {
   using S = typename H::type;
   const u32* b = lanes<u32>(w, in.b);
@@ -166,7 +186,8 @@ template <bool Checked> Handler pick(const Form& form) {
     case Type::s32: return pick_integer<i32, Checked>(op);
     case Type::u64: case Type::b64: return pick_integer<u64, Checked>(op);
     case Type::s64: return pick_integer<i64, Checked>(op);
-    case Type::f32: return op == AtomicOp::add ? &perform<float, AtomicOp::add, Checked> : nullptr;
+    case Type::f32:
+      return op == AtomicOp::add ? &add_single<Checked> : nullptr;
     case Type::f64: return op == AtomicOp::add ? &perform<double, AtomicOp::add, Checked> : nullptr;
     case Type::f16: return op == AtomicOp::add ? &perform_half<PlainF16, Checked> : nullptr;
     case Type::bf16: return op == AtomicOp::add ? &perform_half<PlainBf16, Checked> : nullptr;

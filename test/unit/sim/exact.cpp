@@ -12,18 +12,19 @@ int bit_length(Magnitude m) {
   return n;
 }
 
-// Moves the top bit to position `bits` - 1; only ever to the left.
-void widen(Number& x, int bits) {
-  const int shift = bits - bit_length(x.m);
-  x.m <<= shift;
-  x.e -= shift;
-}
-
 void shift_right(Number& x, int n) {
   if (n <= 0) return;
   x.more = x.more || (n >= 128 ? x.m != 0 : (x.m & ((Magnitude{1} << n) - 1)) != 0);
   x.m = n >= 128 ? 0 : x.m >> n;
   x.e += n;
+}
+
+// Moves the top bit to position `bits` - 1.
+void widen(Number& x, int bits) {
+  const int shift = bits - bit_length(x.m);
+  if (shift < 0) return shift_right(x, -shift);
+  x.m <<= shift;
+  x.e -= shift;
 }
 
 Number not_a_number() {
