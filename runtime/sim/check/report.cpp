@@ -60,14 +60,16 @@ void locate(const LaunchState& state, const Access& access, Finding& finding) {
   }
   const uint64_t index = access.address >> kWindowShift;
   finding.address = access.address & kWindowMask;
-  if (index < state.windows.size() && !state.window_names[index].empty()) {
-    finding.buffer = state.window_names[index];
-    return;
-  }
   // Before the start of a buffer: the subtraction has left its window for the one below.
-  if (index + 1 < state.windows.size() && !state.window_names[index + 1].empty() && finding.address > kWindowMask / 2) {
+  if (index + 1 < state.windows.size() && !state.window_names[index + 1].empty() &&
+      finding.address > kWindowMask / 2 &&
+      (index >= state.windows.size() || finding.address >= state.windows[index].bytes)) {
     finding.buffer = state.window_names[index + 1];
     finding.address = access.address - ((index + 1) << kWindowShift);
+    return;
+  }
+  if (index < state.windows.size() && !state.window_names[index].empty()) {
+    finding.buffer = state.window_names[index];
     return;
   }
   finding.address = access.address;

@@ -35,6 +35,25 @@ void refresh_safe(Warp& w) { w.safe_clock = *std::min_element(w.known, w.known +
 
 void check_barriers_after_exit(Worker& worker);
 
+namespace {
+
+// The instruction that a stuck warp waits in: a barrier that it has executed, or the test of an
+// mbarrier in the loop at whose head it stands.
+int32_t waiting_at(const LaunchState& state, const Warp& w) {
+  const std::vector<std::string>& texts = state.program->texts;
+  if (w.waiting_barrier < 0) {
+    for (int32_t at = w.pc; at < w.pc + 64 && at < static_cast<int32_t>(texts.size()); ++at) {
+      const std::string& text = texts[static_cast<size_t>(at)];
+      if (text.compare(0, 18, "mbarrier.test_wait") == 0 ||
+          text.compare(0, 17, "mbarrier.try_wait") == 0)
+        return at;
+    }
+  }
+  return std::max(0, w.pc - 1);
+}
+
+}  // namespace
+
 Worker::Worker(LaunchState& state) : launch(&state) {
   warps.resize(state.warps);
   buffers.resize(state.warps);
@@ -195,7 +214,11 @@ bool Worker::schedule() {
       // A wait that only looked again is no progress.
       progress = progress || w.event != Event::budget || w.wait_address == 0;
       if (w.executed > state.options->max_warp_instructions) {
-        report_warp(w, state.code[std::max(0, w.pc - 1)], FindingKind::no_progress, "the warp exceeds the limit of instructions: an endless loop, or a wait for something that cannot happen");
+        // A warp that used up its budget stands at the head of a loop.
+        report_warp(w, state.code[w.event == Event::budget ? w.pc : std::max(0, w.pc - 1)],
+                    FindingKind::no_progress,
+                    "the warp exceeds the limit of instructions: an endless loop, or a wait for "
+                    "something that cannot happen");
         return false;
       }
     }
@@ -207,9 +230,10 @@ bool Worker::schedule() {
     for (uint32_t i : order) {
       Warp& w = warps[i];
       if (w.event == Event::exited) continue;
-      report_warp(w, state.code[std::max(0, w.pc - 1)], FindingKind::deadlock,
-                  w.waiting_barrier >= 0 ? "the warp waits at a barrier that the rest of the block never reaches"
-                                         : "the warp waits for an mbarrier phase that never completes");
+      report_warp(w, state.code[waiting_at(state, w)], FindingKind::deadlock,
+                  w.waiting_barrier >= 0
+                      ? "the warp waits at a barrier that the rest of the block never reaches"
+                      : "the warp waits for an mbarrier phase that never completes");
       break;
     }
     return false;
@@ -256,7 +280,13 @@ void release(Worker& worker, BarrierState& barrier) {
     uint32_t now = 0;
     for (const Warp& w : worker.warps) now = std::max(now, w.clock);
     now += 1;
+    // What one warp has read from other blocks is there for the fences of all.
+    std::map<uint32_t, uint32_t> acquired;
+    for (Warp& w : worker.warps)
+      acquired.insert(worker.buffers[w.index].block_acquired.begin(),
+                      worker.buffers[w.index].block_acquired.end());
     for (Warp& w : worker.warps) {
+      if (!acquired.empty()) worker.buffers[w.index].block_acquired = acquired;
       w.clock = w.safe_clock = now;
       std::fill(w.known, w.known + worker.warps.size(), now);
     }

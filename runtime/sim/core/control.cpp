@@ -295,6 +295,10 @@ void reconverge(Warp& w) {
     if (entry.kind == EntryKind::call) {
       set_frame(w, entry.frame_registers, entry.frame_predicates, entry.frame_params, entry.frame_local);
       w.function = entry.function;
+      w.local_words =
+          (entry.frame_local +
+           launch_of(w).program->functions[static_cast<size_t>(entry.function)].local_bytes) /
+          4;
     }
     const uint32_t mask = entry.mask & w.live;
     if (mask == 0) continue;

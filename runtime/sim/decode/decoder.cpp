@@ -45,6 +45,17 @@ std::unique_ptr<Program> Decoder::run() {
   for (size_t i = 0; i < module_.functions.size(); ++i) {
     if (module_.functions[i].defined) function(module_.functions[i], program_->functions[i]);
   }
+  // Kernels watch memory as finely as the functions that they may call access it.
+  int global = 2, shared = 2;
+  for (const FunctionInfo& info : program_->functions) {
+    if (info.entry) continue;
+    global = std::min(global, info.granule_shift_global);
+    shared = std::min(shared, info.granule_shift_shared);
+  }
+  for (FunctionInfo& info : program_->functions) {
+    info.granule_shift_global = std::min(info.granule_shift_global, global);
+    info.granule_shift_shared = std::min(info.granule_shift_shared, shared);
+  }
   for (std::vector<Inst>& code : program_->code) {
     for (size_t i = 0; i < code.size(); ++i) code[i].index = static_cast<int32_t>(i);
   }
@@ -76,6 +87,16 @@ void Decoder::layout_module() {
       variables.push_back(&v);
     }
     module_places_[v.name] = place;
+  }
+  // Variables of device functions have one place too, whichever kernel calls them.
+  for (const ParsedFunction& function : module_.functions) {
+    if (function.entry) continue;
+    for (const Variable& v : function.variables) {
+      if (v.space != Space::shared) continue;
+      shared = align_up(shared, v.align);
+      module_places_[v.name] = {v.space, shared, v.bytes, false};
+      shared += v.bytes;
+    }
   }
   program_->module_shared_bytes = static_cast<uint32_t>(shared);
   for (size_t i = 0; i < variables.size(); ++i) {
@@ -137,6 +158,7 @@ void Decoder::function(const ParsedFunction& function, FunctionInfo& info) {
   for (const ParamSlot& slot : info.params) places_[slot.name] = {Space::param, function.entry ? slot.offset : -1 - slot.offset, slot.bytes, false};
   for (const ParamSlot& slot : info.returns) places_[slot.name] = {Space::param, -1 - slot.offset, slot.bytes, false};
   for (const Variable& v : function.variables) {
+    if (v.space == Space::shared && !function.entry) continue;  // placed with the module's
     int64_t* at = v.space == Space::local ? &local : v.space == Space::shared ? &shared : &params;
     *at = align_up(*at, std::max<int64_t>(v.align, v.space == Space::param ? 8 : 1));
     // Frame parameters are marked by negative places: kernel parameters live elsewhere.

@@ -81,6 +81,9 @@ void Decoder::load_store(const OpcodeRow& row) {
   const int shift = bytes == 1 ? 0 : bytes == 2 ? 1 : 2;
   if (shared || form.space == Space::generic) info_->granule_shift_shared = std::min(info_->granule_shift_shared, shift);
   if (form.space == Space::global || form.space == Space::generic) info_->granule_shift_global = std::min(info_->granule_shift_global, shift);
+  if (form.mode == "fixed" &&
+      (in.imm < 0 || in.imm + int64_t{bytes} * form.vector > int64_t{info_->param_bytes}))
+    fail("the access is outside the kernel's parameters");
   if (form.space == Space::param && form.mode.empty() && !info_->entry) fail("a computed address in a function's parameters is not supported");
   emit(in, form);
 }

@@ -212,4 +212,17 @@ template <int Size> MCC_SIM_INLINE void store_registers(const Warp& w, const Ins
   }
 }
 
+// One place and one value for all lanes: whoever comes last, memory is the same.
+template <int Size>
+bool stores_one_value(const Warp& w, const Inst& in, const Addresses& a, u32 mask) {
+  if (!is_uniform(a, mask)) return false;
+  for (int v = 0; v < in.width; ++v) {
+    const auto first = register_value<Size>(w, in, element(in, v), first_lane(mask));
+    for (u32 m = mask & (mask - 1); m != 0; m &= m - 1) {
+      if (register_value<Size>(w, in, element(in, v), first_lane(m)) != first) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace mcc::sim::MCC_SIM_ISA

@@ -126,6 +126,7 @@ template <bool Checked> u8* barrier_at(Warp& w, const Inst& in, int lane, u64 ad
       for (u64 c = address >> block.granule_shift_shared; c <= (address + 7) >> block.granule_shift_shared; ++c) touch_write<u32>(w, in, h, block.shared_race[c], lane, false, address, false);
     } else if (!all_initialised(block.shared_init, address, 8)) {
       report_access(w, in, lane, FindingKind::uninitialised_read, {Space::shared, address, 8, false});
+      return nullptr;
     } else {
       const Horizon<u32> h = shared_horizon(w);
       for (u64 c = address >> block.granule_shift_shared; c <= (address + 7) >> block.granule_shift_shared; ++c) touch_read<u32>(w, in, h, block.shared_race[c], lane, true, address);

@@ -86,7 +86,9 @@ template <int Size, bool Write, bool Checked> void scattered(Warp& w, const Inst
         strong_access(w, in, a.at[__builtin_ctz(m)], !Write, Write, static_cast<Order>(in.flags2));
       }
     }
-    for (u32 m = good; m != 0; m &= m - 1) {
+    const u32 judged =
+        Write && good != 0 && stores_one_value<Size>(w, in, a, good) ? good & (0 - good) : good;
+    for (u32 m = judged; m != 0; m &= m - 1) {
       const int lane = __builtin_ctz(m);
       const Window* window = wrong == 0 ? first : window_of(*w.block, a.at[lane]);
       const u64 offset = a.at[lane] & kWindowMask;

@@ -105,7 +105,9 @@ template <int Size, bool Write, bool Checked> void access_shared(Warp& w, const 
       const u32 rest = good & (good - 1);
       if (rest != 0) check_lane<Size, Write>(w, in, first_lane(rest), a.at[first_lane(rest)], total);
     } else {
-      for (u32 m = good; m != 0; m &= m - 1) {
+      const u32 judged =
+          Write && uniform && stores_one_value<Size>(w, in, a, good) ? good & (0 - good) : good;
+      for (u32 m = judged; m != 0; m &= m - 1) {
         const int lane = __builtin_ctz(m);
         check_lane<Size, Write>(w, in, lane, a.at[lane], total);
       }

@@ -185,11 +185,14 @@ void Parser::initializer(Variable& variable, int element_bytes) {
   const bool minus = accept("-");
   if (peek().kind == TokenKind::number) {
     const Operand value = number();
-    bits = minus ? -value.bits : value.bits;
+    bits = !minus           ? value.bits
+           : value.single   ? value.bits ^ (int64_t{1} << 31)
+           : value.floating ? value.bits ^ INT64_MIN
+                            : -value.bits;
     if (value.floating && !value.single && variable.type == Type::f32) {
       double wide;
-      std::memcpy(&wide, &value.bits, sizeof wide);
-      const auto narrow = static_cast<float>(minus ? -wide : wide);
+      std::memcpy(&wide, &bits, sizeof wide);
+      const auto narrow = static_cast<float>(wide);
       uint32_t pattern;
       std::memcpy(&pattern, &narrow, sizeof narrow);
       bits = pattern;
