@@ -212,31 +212,30 @@ TEST(SimMbarrier, WithoutTheWaitThereIsARace) {
 
 // Transactions: the phase ends when arrivals and bytes are both complete.
 TEST(SimMbarrier, TransactionsDropsAndCounts) {
-  const std::string
-      body =
-          "setp.eq.u32 %p0, %r0, 0; @!%p0 bra end;\nmbarrier.init.shared.b64 [%q6], 3;\n"
-          "mbarrier.arrive.shared.b64 %q7, [%q6]; mbarrier.pending_count.b64 %r1, %q7;\n"  // pending
-                                                                                           // before:
-                                                                                           // 3
-          "mbarrier.arrive.expect_tx.shared.b64 %q8, [%q6], 48; mbarrier.pending_count.b64 %r2, "
-          "%q8;\n"                                                                              // 2
-          "mbarrier.arrive_drop.shared.b64 %q9, [%q6]; mbarrier.pending_count.b64 %r3, %q9;\n"  // 1
-          "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r4, 1, 0, %p1;\n"  // bytes are
-                                                                                       // missing
-          "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%q6], 16; "
-          "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r5, 1, 0, %p1;\n"
-          "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%q6], 32; "
-          "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r6, 1, 0, %p1;\n"
-          // The next phase needs two arrivals: one thread has left. expect_tx alone arrives for
-          // nobody.
-          "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%q6], 8; mbarrier.arrive.shared.b64 "
-          "%q7, [%q6]; mbarrier.pending_count.b64 %r7, %q7;\n"
-          "mbarrier.arrive.shared.b64 %q8, [%q6]; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 "
-          "[%q6], 8; mbarrier.test_wait.parity.shared.b64 %p1, [%q6], 1; selp.u32 %r8, 1, 0, %p1;\n"
-          "mbarrier.test_wait.parity.shared.b64 %p1, [%q6], 0; selp.u32 %r9, 1, 0, %p1; "
-          "mbarrier.inval.shared.b64 [%q6];\n"
-          "st.global.v4.b32 [%q0], {%r1, %r2, %r3, %r4}; st.global.v4.b32 [%q0+16], {%r5, %r6, "
-          "%r7, %r8}; st.global.b32 [%q0+32], %r9;\nend:";
+  const std::string body =
+      "setp.eq.u32 %p0, %r0, 0; @!%p0 bra end;\nmbarrier.init.shared.b64 [%q6], 3;\n"
+      "mbarrier.arrive.shared.b64 %q7, [%q6]; mbarrier.pending_count.b64 %r1, %q7;\n"  // pending
+                                                                                       // before:
+                                                                                       // 3
+      "mbarrier.arrive.expect_tx.shared.b64 %q8, [%q6], 48; mbarrier.pending_count.b64 %r2, "
+      "%q8;\n"                                                                              // 2
+      "mbarrier.arrive_drop.shared.b64 %q9, [%q6]; mbarrier.pending_count.b64 %r3, %q9;\n"  // 1
+      "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r4, 1, 0, %p1;\n"  // bytes are
+                                                                                   // missing
+      "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%q6], 16; "
+      "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r5, 1, 0, %p1;\n"
+      "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%q6], 32; "
+      "mbarrier.test_wait.shared.b64 %p1, [%q6], %q7; selp.u32 %r6, 1, 0, %p1;\n"
+      // The next phase needs two arrivals: one thread has left. expect_tx alone arrives for
+      // nobody.
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%q6], 8; mbarrier.arrive.shared.b64 "
+      "%q7, [%q6]; mbarrier.pending_count.b64 %r7, %q7;\n"
+      "mbarrier.arrive.shared.b64 %q8, [%q6]; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 "
+      "[%q6], 8; mbarrier.test_wait.parity.shared.b64 %p1, [%q6], 1; selp.u32 %r8, 1, 0, %p1;\n"
+      "mbarrier.test_wait.parity.shared.b64 %p1, [%q6], 0; selp.u32 %r9, 1, 0, %p1; "
+      "mbarrier.inval.shared.b64 [%q6];\n"
+      "st.global.v4.b32 [%q0], {%r1, %r2, %r3, %r4}; st.global.v4.b32 [%q0+16], {%r5, %r6, "
+      "%r7, %r8}; st.global.b32 [%q0+32], %r9;\nend:";
   for (const char* isa : instruction_sets()) {
     std::vector<uint8_t> buffer(48, 0);
     const LaunchReport report = run(body, buffer, 32, isa);

@@ -97,10 +97,10 @@ TEST(SimHalf, FusedMultiplyAdd) {
   for (const Half& h : kHalves) {
     Bits few = special_values(h.format, 0);
     Table table = cross("b16", {few, special_values(h.format, 2), few});
-    add_random(table, 12000);
+    add_random(table, 6000);
     // Addends close to the product and to its negative, where one rounding and two differ.
     const size_t rows = table[0].bits.size();
-    for (size_t i = rows - 12000; i < rows; i += 2) {
+    for (size_t i = rows - 6000; i < rows; i += 2) {
       const uint64_t p = encode(
           h.format, product(decode(h.format, table[0].bits[i]), decode(h.format, table[1].bits[i])),
           Mode::rn);
