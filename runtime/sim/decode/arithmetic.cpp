@@ -71,7 +71,7 @@ void Decoder::arithmetic(const OpcodeRow& row) {
     if (row.op == Op::ex2 || row.op == Op::tanh) form.approx = true;
   } else if (form.relu && !(type == Type::s32 || form.mode == "s16x2")) {
     fail(".relu needs a half type, s32 or s16x2");
-  } else if (form.rounding != Rounding::none && form.rounding != Rounding::rn) {
+  } else if (is_float(type)) {
     in.flags = static_cast<uint8_t>(form.rounding);
     in.flags2 = form.saturate ? 1 : 0;
   } else if (row.op == Op::bfind) {
@@ -95,7 +95,7 @@ void Decoder::multiply(const OpcodeRow& row) {
     in.b = value(operand(2), form.type);
     in.c = row.op == Op::mul ? in.b : value(operand(3), form.type);
     if (is_half(form.type)) in.flags = static_cast<uint8_t>((form.ftz ? 1 : 0) | (form.saturate ? 2 : 0) | (form.relu ? 4 : 0));
-    else if (form.rounding != Rounding::none && form.rounding != Rounding::rn) {
+    else {
       in.flags = static_cast<uint8_t>(form.rounding);
       in.flags2 = form.saturate ? 1 : 0;
     }

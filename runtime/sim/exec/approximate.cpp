@@ -132,7 +132,12 @@ void divide(Warp& w, const Inst& in) {
     const float magnitude = from_bits<float>(bits_of(b) & 0x7fffffffu);
     const float zero = from_bits<float>(bits_of(b) & 0x80000000u);
     const bool huge = magnitude > 0x1p126f && magnitude < __builtin_inff();
-    return finish<float, Ftz, false>(huge ? a * zero : a / b);
+    if (huge) return canonical(a * zero);
+    // Flushed is what stays below the least normal number after rounding to 24 bits.
+    const double quotient = static_cast<double>(a) / static_cast<double>(b);
+    const bool tiny = quotient < 0x1.ffffffp-127 && quotient > -0x1.ffffffp-127;
+    const float r = a / b;
+    return Ftz && tiny ? from_bits<float>(bits_of(r) & 0x80000000u) : canonical(r);
   });
 }
 struct Rcp64 { static double f(double a) { return 1.0 / a; } };

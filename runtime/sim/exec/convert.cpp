@@ -70,16 +70,21 @@ template <class F, class S> void rounded_to_float(Warp& w, const Inst& in) {
   alignas(64) F t[kLanes];
   const u32 saved = _mm_getcsr();
   const auto mode = static_cast<Rounding>(in.flags);
-  _mm_setcsr((saved & ~0x6000u) | (mode == Rounding::rm ? 1u : mode == Rounding::rp ? 2u : mode == Rounding::rz ? 3u : 0u) << 13);
+  // With .ftz results are flushed as in rounded.cpp.
+  const u32 flushing = (in.flags2 & 2u) != 0 ? 0x8040u : 0u;
+  _mm_setcsr((saved & ~0x6000u) |
+             (mode == Rounding::rm   ? 1u
+              : mode == Rounding::rp ? 2u
+              : mode == Rounding::rz ? 3u
+                                     : 0u)
+                 << 13 |
+             flushing);
   asm volatile("" ::: "memory");
   convert_lanes<F, S>(t, lanes<S>(w, in.a));
   asm volatile("" ::: "memory");
   _mm_setcsr(saved);
-  const bool sat = (in.flags2 & 1u) != 0, ftz = (in.flags2 & 2u) != 0;
-  fill<F>(w, in.dst, [&](int i) {
-    const F x = sat ? saturated(t[i]) : canonical(t[i]);
-    return ftz ? flush(x) : x;
-  });
+  const bool sat = (in.flags2 & 1u) != 0;
+  fill<F>(w, in.dst, [&](int i) { return sat ? saturated(t[i]) : canonical(t[i]); });
 }
 template <class F, Rounding Mode, bool Integral, bool Ftz, bool Sat> void same_float(Warp& w, const Inst& in) {
   map1<F, F>(w, in, [](F x) {
@@ -94,8 +99,10 @@ template <bool Ftz, bool Sat> void single_to_double(Warp& w, const Inst& in) {
     return Sat ? saturated(d) : d;
   });
 }
-template <bool Ftz, bool Sat> void double_to_single(Warp& w, const Inst& in) {
-  map1<float, double>(w, in, [](double x) { return finish<float, Ftz, Sat>(static_cast<float>(x)); });
+template <bool Sat>
+void double_to_single(Warp& w, const Inst& in) {
+  map1<float, double>(w, in,
+                      [](double x) { return finish<float, false, Sat>(static_cast<float>(x)); });
 }
 template <bool Brain> void half_to_single(Warp& w, const Inst& in) {
   const bool sat = (in.flags2 & 1u) != 0, ftz = (in.flags2 & 2u) != 0;
@@ -305,9 +312,8 @@ Handler select_cvt(const Form& form) {
     if (from == Type::f16) return &half_to_single<false>;
     if (from == Type::bf16) return &half_to_single<true>;
     if (from != Type::f64 || form.to_integral) return nullptr;
-    if (!nearest) return &rounded_to_float<float, double>;
-    if (form.ftz) return form.saturate ? &double_to_single<true, true> : &double_to_single<true, false>;
-    return form.saturate ? &double_to_single<false, true> : &double_to_single<false, false>;
+    if (!nearest || form.ftz) return &rounded_to_float<float, double>;
+    return form.saturate ? &double_to_single<true> : &double_to_single<false>;
   }
   if (to == Type::f64) {
     if (is_integer(from)) return pick_to_float<double>(form);

@@ -5,19 +5,21 @@
 namespace mcc::sim::MCC_SIM_ISA {
 namespace {
 
-template <class O, class T, bool Ftz, bool Sat> void binary(Warp& w, const Inst& in) {
-  map2<T, T, T>(w, in, [](T a, T b) { return finish<T, Ftz, Sat>(O::template f<T>(taken<Ftz>(a), taken<Ftz>(b))); });
+template <class O, class T, bool Sat>
+void binary(Warp& w, const Inst& in) {
+  map2<T, T, T>(w, in, [](T a, T b) { return finish<T, false, Sat>(O::template f<T>(a, b)); });
 }
-template <class T, bool Ftz, bool Sat> void multiply_add(Warp& w, const Inst& in) {
-  map3<T, T, T, T>(w, in, [](T a, T b, T c) {
-    return finish<T, Ftz, Sat>(fused(taken<Ftz>(a), taken<Ftz>(b), taken<Ftz>(c)));
-  });
+template <class T, bool Sat>
+void multiply_add(Warp& w, const Inst& in) {
+  map3<T, T, T, T>(w, in, [](T a, T b, T c) { return finish<T, false, Sat>(fused(a, b, c)); });
 }
-template <class T, bool Ftz> void square_root(Warp& w, const Inst& in) {
-  map1<T, T>(w, in, [](T a) { return finish<T, Ftz, false>(root(taken<Ftz>(a))); });
+template <class T>
+void square_root(Warp& w, const Inst& in) {
+  map1<T, T>(w, in, [](T a) { return finish<T, false, false>(root(a)); });
 }
-template <class T, bool Ftz> void reciprocal(Warp& w, const Inst& in) {
-  map1<T, T>(w, in, [](T a) { return finish<T, Ftz, false>(T{1} / taken<Ftz>(a)); });
+template <class T>
+void reciprocal(Warp& w, const Inst& in) {
+  map1<T, T>(w, in, [](T a) { return finish<T, false, false>(T{1} / a); });
 }
 template <class T, bool Ftz> void absolute(Warp& w, const Inst& in) {
   map1<T, T>(w, in, [](T a) { return taken<Ftz>(from_bits<T>(bits_of(a) & ~kSignBit<T>)); });
@@ -77,36 +79,38 @@ template <class T, Test Kind> void test_property(Warp& w, const Inst& in) {
 template <class F> MCC_SIM_INLINE u64 both(F f) {
   return static_cast<u64>(bits_of<float>(f(0))) | static_cast<u64>(bits_of<float>(f(32))) << 32;
 }
-template <class O, bool Ftz> void pair(Warp& w, const Inst& in) {
+template <class O>
+void pair(Warp& w, const Inst& in) {
   map2<u64, u64, u64>(w, in, [](u64 a, u64 b) {
     return both([=](int s) {
       const auto x = from_bits<float>(static_cast<u32>(a >> s)), y = from_bits<float>(static_cast<u32>(b >> s));
-      return finish<float, Ftz, false>(O::template f<float>(taken<Ftz>(x), taken<Ftz>(y)));
+      return canonical(O::template f<float>(x, y));
     });
   });
 }
-template <bool Ftz> void pair_fma(Warp& w, const Inst& in) {
+void pair_fma(Warp& w, const Inst& in) {
   map3<u64, u64, u64, u64>(w, in, [](u64 a, u64 b, u64 c) {
     return both([=](int s) {
       const auto x = from_bits<float>(static_cast<u32>(a >> s)), y = from_bits<float>(static_cast<u32>(b >> s));
-      return finish<float, Ftz, false>(fused(taken<Ftz>(x), taken<Ftz>(y), taken<Ftz>(from_bits<float>(static_cast<u32>(c >> s)))));
+      return canonical(fused(x, y, from_bits<float>(static_cast<u32>(c >> s))));
     });
   });
 }
 
+// With .ftz they are in rounded.cpp.
 template <class O> Handler pick_binary(const Form& form) {
-  if (form.type == Type::f64) return form.saturate || form.ftz ? nullptr : &binary<O, double, false, false>;
-  if (form.type == Type::f32x2) return form.ftz ? &pair<O, true> : &pair<O, false>;
+  if (form.ftz) return nullptr;
+  if (form.type == Type::f64) return form.saturate ? nullptr : &binary<O, double, false>;
+  if (form.type == Type::f32x2) return form.saturate ? nullptr : &pair<O>;
   if (form.type != Type::f32) return nullptr;
-  if (form.ftz) return form.saturate ? &binary<O, float, true, true> : &binary<O, float, true, false>;
-  return form.saturate ? &binary<O, float, false, true> : &binary<O, float, false, false>;
+  return form.saturate ? &binary<O, float, true> : &binary<O, float, false>;
 }
 Handler pick_fma(const Form& form) {
-  if (form.type == Type::f64) return form.saturate || form.ftz ? nullptr : &multiply_add<double, false, false>;
-  if (form.type == Type::f32x2) return form.ftz ? &pair_fma<true> : &pair_fma<false>;
+  if (form.ftz) return nullptr;
+  if (form.type == Type::f64) return form.saturate ? nullptr : &multiply_add<double, false>;
+  if (form.type == Type::f32x2) return form.saturate ? nullptr : &pair_fma;
   if (form.type != Type::f32) return nullptr;
-  if (form.ftz) return form.saturate ? &multiply_add<float, true, true> : &multiply_add<float, true, false>;
-  return form.saturate ? &multiply_add<float, false, true> : &multiply_add<float, false, false>;
+  return form.saturate ? &multiply_add<float, true> : &multiply_add<float, false>;
 }
 template <class T, bool Max, bool Ftz> Handler pick_extreme(const Form& form) {
   if (form.nan) return form.xorsign ? &extremes<T, Max, Ftz, true, true> : &extremes<T, Max, Ftz, true, false>;
@@ -149,11 +153,11 @@ Handler select_float(const Form& form) {
       if (packed || form.saturate || form.approx) return nullptr;
       return nearest ? pick_binary<FDiv>(form) : nullptr;
     case Op::sqrt:
-      if (form.approx || packed || !nearest) return nullptr;
-      return twice ? &square_root<double, false> : form.ftz ? &square_root<float, true> : &square_root<float, false>;
+      if (form.approx || packed || !nearest || form.ftz) return nullptr;
+      return twice ? &square_root<double> : &square_root<float>;
     case Op::rcp:
-      if (form.approx || packed || !nearest) return nullptr;
-      return twice ? &reciprocal<double, false> : form.ftz ? &reciprocal<float, true> : &reciprocal<float, false>;
+      if (form.approx || packed || !nearest || form.ftz) return nullptr;
+      return twice ? &reciprocal<double> : &reciprocal<float>;
     case Op::abs:
       if (packed) return nullptr;
       return twice ? &absolute<double, false> : form.ftz ? &absolute<float, true> : &absolute<float, false>;

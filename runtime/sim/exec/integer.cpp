@@ -1,6 +1,6 @@
 // Integer arithmetic: PTX ISA 9.7.1 (integer) and 9.7.2 (extended precision).
-// Division by zero gives all ones (quotient) and the dividend (remainder), as the hardware's
-// division routine does; PTX leaves both unspecified.
+// Division by zero gives all ones, quotient and remainder, as ptxas folds it and the hardware's
+// division routines do; PTX leaves both unspecified.
 #include "runtime/sim/exec/lanes.h"
 
 namespace mcc::sim::MCC_SIM_ISA {
@@ -43,7 +43,7 @@ struct Div {
 };
 struct Rem {
   template <class T> static T f(T a, T b) {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(~T{0});
     if constexpr (std::is_signed_v<T>) {
       if (b == -1) return 0;
     }

@@ -1,6 +1,8 @@
-// Directed rounding (.rz .rm .rp) for single and double precision. The host's SSE unit rounds in
-// the same four ways, so the mode is set around the loop; the loops are never inlined, which keeps
-// the compiler from moving arithmetic across the change of mode.
+// Directed rounding (.rz .rm .rp) for single and double precision, and flushing of subnormals
+// (.ftz). The host's SSE unit rounds in the same four ways, and flushes like the GPU: what is below
+// the least normal number after rounding to 24 bits with no limit to the exponent. So its mode is
+// set around the loop; the loops are never inlined, which keeps the compiler from moving arithmetic
+// across the change of mode.
 #include <immintrin.h>
 
 #include "runtime/sim/exec/float_ops.h"
@@ -10,9 +12,13 @@ namespace {
 
 class Mode {
  public:
-  explicit Mode(Rounding rounding) : saved_(_mm_getcsr()) {
-    const u32 bits = rounding == Rounding::rm ? 1u : rounding == Rounding::rp ? 2u : 3u;
-    _mm_setcsr((saved_ & ~0x6000u) | bits << 13);
+  Mode(Rounding rounding, bool ftz) : saved_(_mm_getcsr()) {
+    const u32 bits = rounding == Rounding::rm   ? 1u
+                     : rounding == Rounding::rp ? 2u
+                     : rounding == Rounding::rz ? 3u
+                                                : 0u;
+    // Subnormal results and operands count as zeros.
+    _mm_setcsr((saved_ & ~0x6000u) | bits << 13 | (ftz ? 0x8040u : 0u));
     asm volatile("" ::: "memory");
   }
   ~Mode() {
@@ -32,22 +38,20 @@ struct Fma3 { template <class T> static T f(T a, T b, T c) { return fused(a, b, 
 struct Sqrt1 { template <class T> static T f(T a, T, T) { return root(a); } };
 struct Rcp1 { template <class T> static T f(T a, T, T) { return T{1} / a; } };
 
-template <class O, class T, bool Ftz, int Count = kLanes>
+template <class O, class T, int Count = kLanes>
 __attribute__((noinline)) void compute(T* to, const T* a, const T* b, const T* c) {
   MCC_SIM_LANES
-  for (int i = 0; i < Count; ++i) {
-    to[i] = Ftz ? taken<true>(O::template f<T>(taken<true>(a[i]), taken<true>(b[i]), taken<true>(c[i])))
-                : O::template f<T>(a[i], b[i], c[i]);
-  }
+  for (int i = 0; i < Count; ++i) to[i] = O::template f<T>(a[i], b[i], c[i]);
 }
 
 // in.flags: Rounding; in.flags2: 1 saturates. Unused operands repeat the first.
 template <class O, class T, bool Ftz> void rounded(Warp& w, const Inst& in) {
   alignas(64) T t[kLanes];
   {
-    const Mode mode(static_cast<Rounding>(in.flags));
-    compute<O, T, Ftz>(t, reinterpret_cast<const T*>(source(w, in.a)), reinterpret_cast<const T*>(source(w, in.b)),
-                       reinterpret_cast<const T*>(source(w, in.c)));
+    const Mode mode(static_cast<Rounding>(in.flags), Ftz);
+    compute<O, T>(t, reinterpret_cast<const T*>(source(w, in.a)),
+                  reinterpret_cast<const T*>(source(w, in.b)),
+                  reinterpret_cast<const T*>(source(w, in.c)));
   }
   const bool sat = (in.flags2 & 1u) != 0;
   fill<T>(w, in.dst, [&](int i) { return sat ? saturated(t[i]) : canonical(t[i]); });
@@ -58,10 +62,10 @@ template <class O, bool Ftz>
 void rounded_pairs(Warp& w, const Inst& in) {
   alignas(64) float t[2 * kLanes];
   {
-    const Mode mode(static_cast<Rounding>(in.flags));
-    compute<O, float, Ftz, 2 * kLanes>(t, reinterpret_cast<const float*>(source(w, in.a)),
-                                       reinterpret_cast<const float*>(source(w, in.b)),
-                                       reinterpret_cast<const float*>(source(w, in.c)));
+    const Mode mode(static_cast<Rounding>(in.flags), Ftz);
+    compute<O, float, 2 * kLanes>(t, reinterpret_cast<const float*>(source(w, in.a)),
+                                  reinterpret_cast<const float*>(source(w, in.b)),
+                                  reinterpret_cast<const float*>(source(w, in.c)));
   }
   fill<u64>(w, in.dst, [&](int i) {
     return static_cast<u64>(bits_of(canonical(t[2 * i]))) |
@@ -75,7 +79,7 @@ Handler pick_pairs(const Form& form) {
   return form.ftz ? &rounded_pairs<O, true> : &rounded_pairs<O, false>;
 }
 template <class O> Handler pick(const Form& form) {
-  if (form.type == Type::f64) return &rounded<O, double, false>;
+  if (form.type == Type::f64) return form.ftz ? nullptr : &rounded<O, double, false>;
   if (form.type != Type::f32) return nullptr;
   return form.ftz ? &rounded<O, float, true> : &rounded<O, float, false>;
 }
@@ -83,7 +87,10 @@ template <class O> Handler pick(const Form& form) {
 }  // namespace
 
 Handler select_rounded(const Form& form) {
-  if (form.rounding != Rounding::rz && form.rounding != Rounding::rm && form.rounding != Rounding::rp) return nullptr;
+  const bool directed = form.rounding == Rounding::rz || form.rounding == Rounding::rm ||
+                        form.rounding == Rounding::rp;
+  if (form.rounding == Rounding::rna || form.rounding == Rounding::rs || (!directed && !form.ftz))
+    return nullptr;
   if (form.approx) return nullptr;
   if (form.type == Type::f32x2) {
     switch (form.op) {

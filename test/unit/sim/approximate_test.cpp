@@ -172,13 +172,15 @@ TEST(SimApproximate, Division) {
           std::string(name) + (ftz ? ".ftz" : "") + ".f32 %d, %a, %b;", table, "b32",
           [&](Row x) {
             const uint64_t a = ftz ? kF32.flushed(x[0]) : x[0], b = ftz ? kF32.flushed(x[1]) : x[1];
-            const uint64_t r = encode(kF32, quotient(decode(kF32, a), decode(kF32, b)), Mode::rn);
+            const Number exact = quotient(decode(kF32, a), decode(kF32, b));
+            const uint64_t r =
+                ftz ? encode_flushed(kF32, exact, Mode::rn) : encode(kF32, exact, Mode::rn);
             const uint64_t size = b & ~kMinus;
             if (name[4] == 'a' && size > 0x7e800000u && size < kInfinity) {
               if (kF32.is_nan(a)) return kNan;
               return (a & ~kMinus) == kInfinity ? kNan : (a ^ b) & kMinus;
             }
-            return ftz ? kF32.flushed(r) : r;
+            return r;
           },
           [&](Row, uint64_t expected, uint64_t got) {
             if (kF32.is_nan(expected) || (expected & ~kMinus) == kInfinity ||

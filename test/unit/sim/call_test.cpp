@@ -124,8 +124,8 @@ TEST(SimCall, ResultsAndEarlyReturns) {
 
 TEST(SimCall, OnlySomeLanesCall) {
   const std::string call =
-      "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; @%p0 call (y), triangle, (x); @%p0 "
-      "ld.param.b32 %r2, [y]; }\n";
+      "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; @%p0 call (y), triangle, (x); "
+      "ld.param.b32 %r6, [y]; @%p0 mov.b32 %r2, %r6; }\n";
   expect_words(kFunctions + kHead +
                    "rem.u32 %r3, %r1, 7; mov.u32 %r2, 500; setp.gt.u32 %p0, %r3, 2;\n" + call +
                    kTail,

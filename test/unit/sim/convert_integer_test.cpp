@@ -39,6 +39,8 @@ TEST(SimConvert, IntegerToInteger) {
       const std::string types = std::string(".") + to.name + "." + from.name;
       check("cvt" + types + " %d, %a;", table, to.bits(),
             [&](Row x) { return static_cast<uint64_t>(from.of(x[0])); });
+      // Saturation exists where it can happen.
+      if (from.low() >= to.low() && from.high() <= to.high()) continue;
       check("cvt.sat" + types + " %d, %a;", table, to.bits(), [&](Row x) {
         const Integer v = from.of(x[0]);
         return static_cast<uint64_t>(v < to.low() ? to.low() : v > to.high() ? to.high() : v);
@@ -94,6 +96,7 @@ TEST(SimConvert, FloatToInteger) {
   for (const Float& from : kFloats) {
     const Table table = float_operands(from);
     for (const Int& to : kInts) {
+      if (to.width == 8 && from.format.mantissa_bits == 7) continue;  // bf16 has no 8-bit integers
       // NaN: zero, but only the top bit when double precision or 64-bit integers take part.
       const bool wide = from.format.bits() == 64 || to.width == 64;
       for (int m = 0; m < 4; ++m) {
@@ -131,6 +134,7 @@ TEST(SimConvert, IntegerToFloat) {
     Table table = cross(from.bits(), {list});
     add_random(table, 300);
     for (const Float& to : kFloats) {
+      if (from.width == 8 && to.format.mantissa_bits == 7) continue;
       for (Mode mode : kModes) {
         check(std::string("cvt.") + mode_name(mode) + "." + to.name + "." + from.name + " %d, %a;",
               table, to.bits(),

@@ -120,6 +120,15 @@ uint64_t encode(const Format& format, const Number& number, Mode mode, bool clam
   return sign | (inward ? format.largest() : overflow);
 }
 
+uint64_t encode_flushed(const Format& format, const Number& x, Mode mode) {
+  const Format unlimited{format.exponent_bits + 3, format.mantissa_bits};
+  const uint64_t least = static_cast<uint64_t>(unlimited.bias() + 1 - format.bias())
+                         << format.mantissa_bits;
+  if (x.kind == Number::finite && (encode(unlimited, x, mode) & ~unlimited.sign()) < least)
+    return x.minus ? format.sign() : 0;
+  return encode(format, x, mode);
+}
+
 Number from_integer(Integer value) {
   Number x;
   x.minus = value < 0;

@@ -48,6 +48,9 @@ Number decode(const Format& format, uint64_t bits);
 // `clamp`: overflow and infinities become the largest number (.satfinite).
 uint64_t encode(const Format& format, const Number& x, Mode mode, bool clamp = false);
 __extension__ typedef __int128 Integer;
+// The same, with results flushed to zero that stay below the least normal number after rounding to
+// the format's precision with no limit to the exponent.
+uint64_t encode_flushed(const Format& format, const Number& x, Mode mode);
 Number from_integer(Integer value);
 
 Number negated(Number x);

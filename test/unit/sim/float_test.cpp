@@ -34,11 +34,11 @@ Accept accept(const Precision& p) {
 }
 
 uint64_t finished(const Precision& p, const Number& x, Mode mode, Suffix s) {
-  uint64_t bits = encode(p.format, x, mode);
+  uint64_t bits = s.ftz ? encode_flushed(p.format, x, mode) : encode(p.format, x, mode);
   const uint64_t one = static_cast<uint64_t>(p.format.bias()) << p.format.mantissa_bits;
   if (s.sat)
     bits = p.format.is_nan(bits) || (bits & p.format.sign()) != 0 ? 0 : bits > one ? one : bits;
-  return s.ftz ? p.format.flushed(bits) : bits;
+  return bits;
 }
 
 template <class Operation>
@@ -63,6 +63,16 @@ void check_all(const Precision& p, const std::string& name, const Table& table, 
 
 Table pairs(const Precision& p) {
   Table table = cross(p.bits, {special_values(p.format, 6), special_values(p.format, 6)});
+  // Products and quotients around the least normal number, where flushing decides.
+  const uint64_t least = uint64_t{1} << p.format.mantissa_bits;
+  const uint64_t one = static_cast<uint64_t>(p.format.bias()) << p.format.mantissa_bits;
+  for (uint64_t i = 0; i < 24; ++i) {
+    for (uint64_t k = 0; k < 24; ++k) {
+      table[0].bits.push_back(((i % 2 == 0 ? least : 2 * least - 24) + i) |
+                              (k % 3 == 0 ? p.format.sign() : 0));
+      table[1].bits.push_back((i % 2 == 0 ? one : one + (k % 2 == 0 ? least : 0 - least)) - 12 + k);
+    }
+  }
   add_random(table, 1000);
   return table;
 }

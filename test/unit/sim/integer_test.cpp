@@ -88,14 +88,14 @@ TEST(SimInteger, MultiplyAdd) {
 TEST(SimInteger, DivideAndRemainder) {
   for (const Type& t : kTypes) {
     const Table table = operands(t, 2);
-    // Division by zero is unspecified but the same on every device: all ones, and the dividend.
+    // Division by zero is unspecified but the same on every device: all ones.
     check(op("div", t, "%d, %a, %b"), table, t.bits(), [&](Row x) {
       const Wide b = t.of(x[1]);
       return b == 0 ? ~uint64_t{0} : low(t.of(x[0]) / b);
     });
     check(op("rem", t, "%d, %a, %b"), table, t.bits(), [&](Row x) {
       const Wide b = t.of(x[1]);
-      return b == 0 ? x[0] : low(t.of(x[0]) % b);
+      return b == 0 ? ~uint64_t{0} : low(t.of(x[0]) % b);
     });
   }
 }

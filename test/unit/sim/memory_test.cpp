@@ -157,9 +157,9 @@ TEST(SimMemory, GenericAddressesOfDifferentSpacesInOneWarp) {
 
 TEST(SimMemory, ModuleVariablesAndParameters) {
   const std::string text =
-      ".const .align 4 .b32 numbers[4] = {1, -2, 0x30, 4};\n.global .align 8 .b64 pointer[2] = "
-      "{generic(target)+4, 5};\n.global .align 4 .f32 target[3] = {1.5, -2.25, "
-      "0f40400000};\n.global .align 8 .f64 doubles[2] = {-0.5, 0d4000000000000000};\n.global .b32 "
+      ".const .align 4 .b32 numbers[4] = {1, -2, 0x30, 4};\n.global .align 4 .f32 target[3] = "
+      "{1.5, -2.25, 0f40400000};\n.global .align 8 .u64 pointer[2] = {generic(target)+4, "
+      "5};\n.global .align 8 .f64 doubles[2] = {-0.5, 0d4000000000000000};\n.global .b32 "
       "count;\n"
       ".visible .entry k(.param .u64 p, .param .u8 small, .param .align 8 .b8 pair[16], .param "
       ".f32 single) {\n.reg .b32 %r<16>; .reg .b64 %q<8>; .reg .f32 %f<4>; .reg .f64 %g<4>; .reg "
@@ -256,9 +256,10 @@ TEST(SimMemory, SpecialRegisters) {
   for (const Register& r : registers) {
     const std::string text =
         ".visible .entry k(.param .u64 p) {\n.reg .b32 %r<12>; .reg .b64 %q<4>;\nld.param.u64 %q0, "
-        "[p]; mov.u32 %r0, %ctaid.z; mad.lo.u32 %r0, %r0, 3, %ctaid.y; mad.lo.u32 %r0, %r0, 2, "
-        "%ctaid.x; mad.lo.u32 %r0, %r0, 4, %tid.z; mad.lo.u32 %r0, %r0, 3, %tid.y; mad.lo.u32 %r0, "
-        "%r0, 5, %tid.x;\n"
+        "[p]; mov.u32 %r0, %ctaid.z; mov.u32 %r1, %ctaid.y; mov.u32 %r2, %ctaid.x; mov.u32 %r3, "
+        "%tid.z; mov.u32 %r4, %tid.y; mov.u32 %r5, %tid.x; mad.lo.u32 %r0, %r0, 3, %r1; mad.lo.u32 "
+        "%r0, %r0, 2, %r2; mad.lo.u32 %r0, %r0, 4, %r3; mad.lo.u32 %r0, %r0, 3, %r4; mad.lo.u32 "
+        "%r0, %r0, 5, %r5;\n"
         "mad.wide.u32 %q1, %r0, 4, %q0; mov.u32 %r1, " +
         std::string(r.name) + "; st.global.b32 [%q1], %r1; ret;\n}\n";
     std::vector<uint8_t> buffer(12 * 60 * 4, 0xee);
