@@ -33,7 +33,10 @@ class Image {
 // One launch with everything evaluated. Vectors are in the kernel's parameter order.
 struct BoundLaunch {
   int kernel = -1;
+  int instruction = -1;  // of the manifest's program
   std::vector<void*> buffers;
+  std::vector<int> buffer_numbers;    // manifest buffers, parallel to `buffers`
+  std::vector<int64_t> buffer_bytes;  // exact sizes, parallel to `buffers`
   std::vector<int64_t> dims;
   // Host launches
   int64_t parallel = 0;
@@ -72,6 +75,10 @@ class Queue {
   // then, after synchronize(), the time between two of them.
   virtual void mark(int slot) = 0;
   virtual double milliseconds_between(int from_slot, int to_slot) = 0;
+
+  // What the device counted since mark(0), as a JSON array with one object per launch
+  // (docs/cli.md, `mcc profile`); empty for devices that count nothing.
+  virtual std::string report() const { return {}; }
 };
 
 struct QueueOptions {
@@ -100,18 +107,25 @@ class Device {
   virtual void check_launch(const KernelInfo& kernel, const BoundLaunch& launch) const = 0;
 };
 
-// One kind of device: a row of the table in device_table.cpp.
+// One kind of device: a row of the table in device_table.cpp, or one that a program registers.
 struct DeviceKind {
   std::string_view name;  // "host", "cuda"
   // Whether it can be used here; `text` gets what was found or why not. Never throws.
   bool (*probe)(std::string& text);
-  // Opens device `ordinal` (from "cuda:1"; 0 when not given).
-  std::shared_ptr<Device> (*open)(int ordinal);
+  // Opens a device; `options` is what follows the colon ("1" of "cuda:1"), "" when nothing does.
+  std::shared_ptr<Device> (*open)(const std::string& options);
   bool automatic;  // considered for "auto", in table order
 };
 
-// The table.
+// The device number in the options of "cuda:1"; 0 when there are none. Error(usage) otherwise.
+int parse_ordinal(std::string_view kind, const std::string& options);
+
+// The table. Registered kinds come after the built-in ones.
 std::span<const DeviceKind> device_kinds();
+// Adds a kind that is not part of the runtime library (the simulator, which is larger than all the
+// rest). To be called before any other function of the runtime; not thread-safe. A name that is
+// there already is ignored.
+void register_device_kind(const DeviceKind& kind);
 
 // Opens "auto", "host", "cuda", "cuda:1"...: "auto" takes the first automatic device that is
 // usable here and that the plan has a target for. Error(usage) for an unknown name,

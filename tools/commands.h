@@ -25,6 +25,8 @@ void add_inspect(CLI::App& app, ToolContext& context);
 void add_verify(CLI::App& app, ToolContext& context);
 void add_ops(CLI::App& app, ToolContext& context);
 void add_doctor(CLI::App& app, ToolContext& context);
+void add_profile(CLI::App& app, ToolContext& context);
+void add_sim(CLI::App& app, ToolContext& context);
 void add_opt(CLI::App& app, ToolContext& context);
 void add_completion(CLI::App& app, ToolContext& context);
 

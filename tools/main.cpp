@@ -8,6 +8,7 @@
 
 #include "lib/support/error.h"
 #include "lib/support/version.h"
+#include "runtime/sim_device/sim_device.h"
 #include "runtime/support/error.h"
 #include "tools/commands.h"
 #include "tools/io/printable.h"
@@ -22,8 +23,9 @@ struct CommandRow {
 };
 constexpr CommandRow kCommands[] = {
     {mcc::tools::add_compile}, {mcc::tools::add_run},    {mcc::tools::add_inspect},
-    {mcc::tools::add_verify},  {mcc::tools::add_ops},    {mcc::tools::add_doctor},
-    {mcc::tools::add_opt},     {mcc::tools::add_completion}};
+    {mcc::tools::add_verify},  {mcc::tools::add_profile}, {mcc::tools::add_sim},
+    {mcc::tools::add_ops},     {mcc::tools::add_doctor}, {mcc::tools::add_opt},
+    {mcc::tools::add_completion}};
 
 int report(ExitCode code, const char* message) {
   spdlog::error("{}", mcc::tools::printable(message));
@@ -61,6 +63,7 @@ int run(CLI::App& app, ToolContext& context, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mcc::runtime::register_device_kind(mcc::runtime::sim_device_kind());
   // Messages go to stderr: stdout carries results only.
   spdlog::set_default_logger(spdlog::stderr_color_mt("mcc"));
   spdlog::set_pattern("%^%l%$: %v");

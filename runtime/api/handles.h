@@ -78,5 +78,6 @@ struct mcc_session {
   std::shared_ptr<mcc::runtime::api::SharedPlan> shared;
   std::unique_ptr<mcc::runtime::Session> session;  // null after a failed creation
   std::string description;
+  std::string report;
   mutable std::string error;
 };

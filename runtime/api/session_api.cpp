@@ -210,4 +210,12 @@ mcc_status mcc_session_profile(mcc_session* session, const mcc_input* inputs, in
   });
 }
 
+mcc_status mcc_session_report(mcc_session* session, const char** json) {
+  return api::with_session(session, [&](const Session& s) {
+    api::require(json != nullptr, "no place for the report was given");
+    session->report = s.report();
+    *json = session->report.c_str();
+  });
+}
+
 }  // extern "C"

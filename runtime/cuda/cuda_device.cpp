@@ -138,6 +138,8 @@ bool probe_cuda(std::string& text) {
   }
 }
 
-std::shared_ptr<Device> open_cuda(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
+std::shared_ptr<Device> open_cuda(const std::string& options) {
+  return std::make_shared<CudaDevice>(parse_ordinal("cuda", options));
+}
 
 }  // namespace mcc::runtime

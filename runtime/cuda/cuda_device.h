@@ -9,7 +9,7 @@
 namespace mcc::runtime {
 
 bool probe_cuda(std::string& text);
-std::shared_ptr<Device> open_cuda(int ordinal);
+std::shared_ptr<Device> open_cuda(const std::string& options);
 
 // What decides whether a GPU runs a target's code; separate so that it can be tested alone.
 struct GpuCapability {

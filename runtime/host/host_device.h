@@ -9,6 +9,6 @@
 namespace mcc::runtime {
 
 bool probe_host(std::string& text);
-std::shared_ptr<Device> open_host(int ordinal);
+std::shared_ptr<Device> open_host(const std::string& options);
 
 }  // namespace mcc::runtime

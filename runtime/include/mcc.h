@@ -110,7 +110,7 @@ MCC_API mcc_status mcc_plan_memory(const mcc_plan* plan, const mcc_shape* shapes
 
 /* ---- Devices ----------------------------------------------------------------------------- */
 
-/* The device kinds that this runtime was built with: 0 <= index < mcc_device_count(). */
+/* The device kinds of this runtime: 0 <= index < mcc_device_count(). */
 MCC_API int mcc_device_count(void);
 /* "host", "cuda". NULL when out of range. */
 MCC_API const char* mcc_device_name(int index);
@@ -122,7 +122,7 @@ MCC_API int mcc_device_probe(int index, char* text, size_t size);
 
 typedef struct mcc_session_options {
   size_t struct_size; /* sizeof(mcc_session_options) */
-  const char* device; /* "auto" (NULL too), "host", "cuda", "cuda:1" */
+  const char* device; /* "auto" (NULL too), "host", "cuda", "cuda:1"... */
   int threads;        /* host: 0 = one per core that this process may use */
   int disable_replay; /* cuda: 1 launches kernel by kernel instead of replaying a CUDA graph */
 } mcc_session_options;
@@ -221,6 +221,10 @@ MCC_API mcc_status mcc_session_profile(mcc_session* session, const mcc_input* in
                                        int input_count, const mcc_output* outputs,
                                        int output_count, mcc_kernel_time* times, int capacity,
                                        int* count);
+
+/* What the device counted in the last run: a JSON array with one object per launch (docs/cli.md,
+ * `mcc profile`). Empty for devices that count nothing. The text lives until the next call. */
+MCC_API mcc_status mcc_session_report(mcc_session* session, const char** json);
 
 #ifdef __cplusplus
 }

@@ -259,7 +259,12 @@ class PhaseBinder {
     const KernelInfo& kernel = manifest_.kernels[static_cast<size_t>(instruction.kernel)];
     BoundLaunch launch;
     launch.kernel = instruction.kernel;
+    launch.instruction = static_cast<int>(binding_.steps.size());
     launch.buffers.resize(instruction.buffers.size());
+    launch.buffer_numbers = instruction.buffers;
+    for (int buffer : instruction.buffers) {
+      launch.buffer_bytes.push_back(binding_.buffer_bytes[static_cast<size_t>(buffer)]);
+    }
     for (const Expression& dim : instruction.dims) launch.dims.push_back(evaluate(dim));
     if (kernel.host) {
       launch.parallel = evaluate(kernel.host->parallel);

@@ -68,6 +68,8 @@ class Session {
                               std::span<const HostOutput> outputs);
   void observe(Observer observer) { observer_ = std::move(observer); }
   const SessionTimings& timings() const { return timings_; }
+  // What the device counted in the last run (Queue::report); empty when it counts nothing.
+  std::string report() const { return queue_->report(); }
 
  private:
   struct Block {

@@ -1,6 +1,8 @@
-"""Compiles models of models/manifest.json, runs them on the host and compares with onnxruntime.
+"""Compiles models of models/manifest.json, runs them and compares with onnxruntime.
 
-    models_test.py NAME...
+    models_test.py [--device=sim:80] NAME...
+
+On the host, or on the PTX simulator, which also fails on every finding.
 
 Every output must lie within the manifest's tolerance of onnxruntime's, relative to the output's
 largest magnitude; integer and boolean outputs must be equal. Dynamic models run at several sizes
@@ -32,15 +34,17 @@ def call(*arguments):
 class Model:
     """One compiled model and the reference that it is compared with."""
 
-    def __init__(self, name, directory):
+    def __init__(self, name, directory, device="host"):
         import onnxruntime
 
         self.name = name
+        self.device = device
         self.entry = catalog.entry(name)
         self.directory = pathlib.Path(directory)
         path = catalog.fetch(name)
         self.plan = self.directory / f"{name}.plan"
-        call("compile", path, "-o", self.plan, "--no-cuda")
+        targets = ["--no-cuda"] if device == "host" else ["--no-host", "--arch", "sm_80"]
+        call("compile", path, "-o", self.plan, *targets)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.intra_op_num_threads = 1
@@ -52,7 +56,7 @@ class Model:
         import numpy as np
 
         np.savez(self.directory / "in.npz", **inputs)
-        call("run", self.plan, "--device", "host", "--input", self.directory / "in.npz", "--output",
+        call("run", self.plan, "--device", self.device, "--input", self.directory / "in.npz", "--output",
              self.directory / "out.npz")
         with np.load(self.directory / "out.npz") as outputs:
             return {name: outputs[name] for name in self.output_names}
@@ -121,11 +125,14 @@ def difference(label, actual, expected, tolerance):
 
 def main(arguments):
     failures = 0
+    device = "host"
+    if arguments and arguments[0].startswith("--device="):
+        device = arguments.pop(0).removeprefix("--device=")
     for name in arguments:
         print(name, flush=True)
         with tempfile.TemporaryDirectory(prefix="mcc-models-") as directory:
             try:
-                Model(name, directory).check()
+                Model(name, directory, device).check()
             except (Failure, catalog.CatalogError) as failure:
                 print(f"  FAILED: {failure}", flush=True)
                 failures += 1
