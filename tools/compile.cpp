@@ -58,7 +58,8 @@ CompileOptions backend_options(const CompileCommand& command, Progress& progress
   options.progress = [&progress](const std::string& stage, int done, int total) {
     progress.update(stage, done, total);
   };
-  if (options.architectures.empty() && options.host_isas.empty()) {
+  if (options.architectures.empty() && options.sim_architectures.empty() &&
+      options.host_isas.empty()) {
     throw UsageError("nothing to compile for: --no-host and --no-cuda exclude every target");
   }
   return options;
@@ -152,7 +153,11 @@ void add_compile(CLI::App& app, ToolContext& context) {
                                  "GPU architectures (default: sm_80,sm_89,sm_90)"))
       ->delimiter(',')
       ->type_name("sm_80,...");
-  command->add_flag("--no-cuda", options->no_cuda, "no GPU code");
+  repeatable(command->add_option("--sim-arch", options->backend.sim_architectures,
+                                 "PTX for the simulator of these architectures too"))
+      ->delimiter(',')
+      ->type_name("sm_90,...");
+  command->add_flag("--no-cuda", options->no_cuda, "no GPU code but that of --sim-arch");
   command->add_flag("--no-ptx", options->no_ptx, "no PTX for newer GPUs");
   repeatable(command->add_option("--host-isa", options->backend.host_isas,
                                  "host instruction sets (default: v3,v4)"))

@@ -149,6 +149,7 @@ sim::Module parse_file(const std::string& file) {
 
 int run(const SimOptions& options) {
   const sim::Module module = parse_file(options.file);
+  if (module.kernels().empty()) throw ModelError(options.file + " holds no kernel (.entry)");
   if (options.launch.empty()) return list_kernels(module, options.json);
   try {
     return run_kernel(module, options);

@@ -42,7 +42,25 @@ int thread_count(const CompileOptions& options) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-bool wants_cuda(const CompileOptions& options) { return !options.architectures.empty(); }
+// The architectures in `all` and after them those of `more` that are new.
+std::vector<std::string> united(std::vector<std::string> all, const std::vector<std::string>& more) {
+  for (const std::string& name : more) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  }
+  return all;
+}
+
+bool wants_cuda(const CompileOptions& options) {
+  return !options.architectures.empty() || !options.sim_architectures.empty();
+}
+
+// Which of the compiled architectures the plan holds as PTX.
+std::vector<std::string> ptx_architectures(const CompileOptions& options) {
+  std::vector<std::string> names;
+  const std::string lowest = options.ptx ? lowest_portable(options.architectures) : std::string();
+  if (!lowest.empty()) names.push_back(lowest);
+  return united(std::move(names), options.sim_architectures);
+}
 
 void report_progress(const CompileOptions& options, const char* stage, int done, int total) {
   if (options.progress) options.progress(stage, done, total);
@@ -54,7 +72,7 @@ CudaImages build_cuda(const KernelSet& set, const CompileOptions& options, Kerne
     sources.push_back({kernel.name, kernel.schedule, kernel.cuda_text});
   }
   CudaCompileOptions cuda_options;
-  cuda_options.architectures = options.architectures;
+  cuda_options.architectures = united(options.architectures, options.sim_architectures);
   cuda_options.threads = thread_count(options);
   cuda_options.progress = [&](int done, int total) { report_progress(options, "cuda", done, total); };
   return compile_cuda(sources, cuda_options, cache);
@@ -105,7 +123,7 @@ CompileReport compile_plan(const Graph& graph, const CompileOptions& options,
   runtime::PlanWriter writer(path.string());
   if (wants_cuda(options)) {
     const CudaImages images = build_cuda(set, options, cache);
-    add_cuda_targets(images, options.ptx, writer, manifest);
+    add_cuda_targets(images, options.architectures, ptx_architectures(options), writer, manifest);
     toolchain["nvrtc"] = images.nvrtc_version;
   }
   for (size_t i = 0; i < options.host_isas.size(); ++i) {

@@ -14,6 +14,8 @@ namespace mcc {
 struct CompileOptions {
   std::vector<std::string> architectures{"sm_80", "sm_89", "sm_90"};
   bool ptx = true;  // one PTX image of the lowest architecture for newer GPUs
+  // PTX of these architectures too, for the device `sim`; no CUBIN unless `architectures` has them.
+  std::vector<std::string> sim_architectures;
   std::vector<std::string> host_isas{"x86-64-v3", "x86-64-v4"};  // empty: no host code
   int threads = 0;  // 0: one per processor
   std::filesystem::path cache_directory;  // empty: the user's cache directory

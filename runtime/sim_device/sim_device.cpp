@@ -47,12 +47,12 @@ class SimDevice : public Device {
     if (best != nullptr) return *best;
     if (available.empty()) {
       fail_environment(
-          "the plan has no PTX for the simulator; compile the model again without --no-cuda and "
-          "--no-ptx");
+          "the plan has no PTX for the simulator; compile the model again with "
+          "--sim-arch sm_80");
     }
     const std::string wanted = "sm_" + std::to_string(options_.architecture);
     fail_environment("the plan has no PTX for " + wanted + ", only " + available +
-                     "; compile the model again with --arch " + wanted);
+                     "; compile the model again with --sim-arch " + wanted);
   }
 
   bool uses_host_memory() const override { return false; }

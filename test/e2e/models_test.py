@@ -43,7 +43,7 @@ class Model:
         self.directory = pathlib.Path(directory)
         path = catalog.fetch(name)
         self.plan = self.directory / f"{name}.plan"
-        targets = ["--no-cuda"] if device == "host" else ["--no-host", "--arch", "sm_80"]
+        targets = ["--no-cuda"] if device == "host" else ["--no-cuda", "--no-host", "--sim-arch", "sm_80"]
         call("compile", path, "-o", self.plan, *targets)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4

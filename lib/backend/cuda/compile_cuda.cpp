@@ -174,7 +174,7 @@ void add_target(const CudaImages& images, const std::string& architecture, bool 
   runtime::TargetInfo target;
   target.kind = as_ptx ? runtime::TargetKind::ptx : runtime::TargetKind::cubin;
   target.compute_capability = capability_of(architecture);
-  target.name = as_ptx ? "compute_" + std::to_string(target.compute_capability) : architecture;
+  target.name = as_ptx ? "compute_" + architecture.substr(std::strlen("sm_")) : architecture;
   target.exact_architecture = architecture.back() == 'a';
   target.family_architecture = architecture.back() == 'f';
   // A cubin runs from the first driver of its CUDA major version on; PTX needs a driver as new as
@@ -203,18 +203,20 @@ void add_target(const CudaImages& images, const std::string& architecture, bool 
 
 }  // namespace
 
-void add_cuda_targets(const CudaImages& images, bool ptx, runtime::PlanWriter& writer, runtime::Manifest& manifest) {
-  std::vector<std::string> architectures;
-  for (const CudaImage& image : images.images) {
-    if (architectures.empty() || architectures.back() != image.architecture) architectures.push_back(image.architecture);
-  }
+std::string lowest_portable(const std::vector<std::string>& architectures) {
   std::string lowest;
   for (const std::string& architecture : architectures) {
-    add_target(images, architecture, false, writer, manifest);
     const bool portable = std::isdigit(static_cast<unsigned char>(architecture.back())) != 0;
     if (portable && (lowest.empty() || capability_of(architecture) < capability_of(lowest))) lowest = architecture;
   }
-  if (ptx && !lowest.empty()) add_target(images, lowest, true, writer, manifest);
+  return lowest;
+}
+
+void add_cuda_targets(const CudaImages& images, const std::vector<std::string>& cubins,
+                      const std::vector<std::string>& ptx, runtime::PlanWriter& writer,
+                      runtime::Manifest& manifest) {
+  for (const std::string& architecture : cubins) add_target(images, architecture, false, writer, manifest);
+  for (const std::string& architecture : ptx) add_target(images, architecture, true, writer, manifest);
 }
 
 }  // namespace mcc::backend

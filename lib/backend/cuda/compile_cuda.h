@@ -48,9 +48,14 @@ struct CudaCompileOptions {
 CudaImages compile_cuda(const std::vector<CudaSource>& kernels, const CudaCompileOptions& options,
                         const KernelCache& cache);
 
-// Writes the images as plan sections and enters the targets into the manifest: one cubin target
-// per architecture and, with `ptx`, one PTX target of the lowest architecture.
-void add_cuda_targets(const CudaImages& images, bool ptx, runtime::PlanWriter& writer,
+// The lowest of the architectures whose PTX newer GPUs can run: no `a` or `f` ones. Empty if there
+// is none.
+std::string lowest_portable(const std::vector<std::string>& architectures);
+
+// Writes images as plan sections and enters the targets into the manifest: first one CUBIN target
+// for each name in `cubins`, then one PTX target for each in `ptx`. All must have been compiled.
+void add_cuda_targets(const CudaImages& images, const std::vector<std::string>& cubins,
+                      const std::vector<std::string>& ptx, runtime::PlanWriter& writer,
                       runtime::Manifest& manifest);
 
 }  // namespace mcc::backend

@@ -156,7 +156,7 @@ TEST_F(SimDevice, RefusesWhatItCannotRun) {
   open(kMultiply, kReluAdd);
   EXPECT_EQ(create("sim:90"), MCC_ERROR_ENVIRONMENT);
   EXPECT_THAT(mcc_session_error(session_),
-              AllOf(HasSubstr("only compute_80"), HasSubstr("--arch sm_90")));
+              AllOf(HasSubstr("only compute_80"), HasSubstr("--sim-arch sm_90")));
   EXPECT_EQ(create("sim:"), MCC_ERROR_USAGE);
   EXPECT_EQ(create("sim:fast"), MCC_ERROR_USAGE);
   EXPECT_THAT(mcc_session_error(session_), HasSubstr("\"fast\" is no option"));
