@@ -21,11 +21,11 @@ using mcc::tools::ToolContext;
 struct CommandRow {
   void (*add)(CLI::App&, ToolContext&);
 };
-constexpr CommandRow kCommands[] = {
-    {mcc::tools::add_compile}, {mcc::tools::add_run},    {mcc::tools::add_inspect},
-    {mcc::tools::add_verify},  {mcc::tools::add_profile}, {mcc::tools::add_sim},
-    {mcc::tools::add_ops},     {mcc::tools::add_doctor}, {mcc::tools::add_opt},
-    {mcc::tools::add_completion}};
+constexpr CommandRow kCommands[] = {{mcc::tools::add_compile}, {mcc::tools::add_run},
+                                    {mcc::tools::add_inspect}, {mcc::tools::add_verify},
+                                    {mcc::tools::add_profile}, {mcc::tools::add_sim},
+                                    {mcc::tools::add_ops},     {mcc::tools::add_doctor},
+                                    {mcc::tools::add_opt},     {mcc::tools::add_completion}};
 
 int report(ExitCode code, const char* message) {
   spdlog::error("{}", mcc::tools::printable(message));

@@ -160,7 +160,8 @@ void add_run(CLI::App& app, ToolContext& context) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a plan, or measure it with --bench");
   command->add_option("plan", options->plan, "the plan file")->required()->type_name("PLAN");
-  command->add_option("--device", options->session.device, "auto, host, cuda, cuda:N, or sim: the PTX simulator (docs/simulator.md)");
+  command->add_option("--device", options->session.device,
+                      "auto, host, cuda, cuda:N, or sim: the PTX simulator (docs/simulator.md)");
   command->add_option("--threads", options->session.threads, "host threads (0: one per core)")
       ->check(CLI::Range(0, 4096));
   command->add_flag("--no-replay", options->session.disable_replay,

@@ -43,7 +43,8 @@ int thread_count(const CompileOptions& options) {
 }
 
 // The architectures in `all` and after them those of `more` that are new.
-std::vector<std::string> united(std::vector<std::string> all, const std::vector<std::string>& more) {
+std::vector<std::string> united(std::vector<std::string> all,
+                                const std::vector<std::string>& more) {
   for (const std::string& name : more) {
     if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }

@@ -173,7 +173,8 @@ bool probe_host(std::string& text) {
 }
 
 std::shared_ptr<Device> open_host(const std::string& options) {
-  if (parse_ordinal("host", options) != 0) fail_usage("there is only one host device: use --device host");
+  if (parse_ordinal("host", options) != 0)
+    fail_usage("there is only one host device: use --device host");
   return std::make_shared<HostDevice>();
 }
 

@@ -215,8 +215,10 @@ std::string lowest_portable(const std::vector<std::string>& architectures) {
 void add_cuda_targets(const CudaImages& images, const std::vector<std::string>& cubins,
                       const std::vector<std::string>& ptx, runtime::PlanWriter& writer,
                       runtime::Manifest& manifest) {
-  for (const std::string& architecture : cubins) add_target(images, architecture, false, writer, manifest);
-  for (const std::string& architecture : ptx) add_target(images, architecture, true, writer, manifest);
+  for (const std::string& architecture : cubins)
+    add_target(images, architecture, false, writer, manifest);
+  for (const std::string& architecture : ptx)
+    add_target(images, architecture, true, writer, manifest);
 }
 
 }  // namespace mcc::backend

@@ -50,7 +50,8 @@ ParsedModule Parser::run() {
       while (accept(",")) next();
     } else if (word == ".address_size") {
       module_.address_bits = static_cast<int>(integer());
-      if (module_.address_bits != 64) fail("only .address_size 64 is supported; compile for a 64-bit target");
+      if (module_.address_bits != 64)
+        fail_at(token.line, "only .address_size 64 is supported; compile for a 64-bit target");
     } else if (word == ".file") {
       const int id = static_cast<int>(integer());
       module_.files[id] = std::string(next().text);
@@ -235,8 +236,9 @@ void Parser::directives_of_function() {
     } else if (token.text == ".minnctapersm" || token.text == ".maxnctapersm" || token.text == ".maxclusterrank") {
       integer();
     } else if (token.text == ".reqnctapercluster") {
-      integer();
-      while (accept(",")) integer();
+      bool single = integer() == 1;
+      while (accept(",")) single = integer() == 1 && single;
+      if (!single) fail_at(token.line, "clusters of more than one block are not supported");
     } else if (token.text == ".pragma") {
       skip_to_semicolon();
     } else if (token.text == ".attribute") {

@@ -7,6 +7,7 @@ namespace mcc::sim::test {
 namespace {
 
 __extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 UnsignedWide;
 
 struct Type {
   const char* name;
@@ -22,6 +23,10 @@ struct Type {
 };
 constexpr Type kTypes[] = {{"u16", 16, false}, {"s16", 16, true},  {"u32", 32, false},
                            {"s32", 32, true},  {"u64", 64, false}, {"s64", 64, true}};
+// Modulo 2^128: the product of two unsigned 64-bit values exceeds Wide.
+Wide product(Wide a, Wide b) {
+  return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b));
+}
 uint64_t low(Wide x) { return static_cast<uint64_t>(x); }
 
 Table operands(const Type& t, size_t count) {
@@ -50,17 +55,16 @@ TEST(SimInteger, AddSubtractMultiply) {
     check(op("sub", t, "%d, %a, %b"), table, t.bits(),
           [&](Row x) { return low(t.of(x[0]) - t.of(x[1])); });
     check(op("mul.lo", t, "%d, %a, %b"), table, t.bits(),
-          [&](Row x) { return low(t.of(x[0]) * t.of(x[1])); });
+          [&](Row x) { return low(product(t.of(x[0]), t.of(x[1]))); });
     check(op("mul.hi", t, "%d, %a, %b"), table, t.bits(), [&](Row x) {
       if (!t.is_signed && t.width == 64) {
-        __extension__ typedef unsigned __int128 UnsignedWide;
         return static_cast<uint64_t>((static_cast<UnsignedWide>(x[0]) * x[1]) >> 64);
       }
       return low((t.of(x[0]) * t.of(x[1])) >> t.width);
     });
     if (t.width < 64) {
       check(op("mul.wide", t, "%d, %a, %b"), table, "b" + std::to_string(2 * t.width),
-            [&](Row x) { return low(t.of(x[0]) * t.of(x[1])); });
+            [&](Row x) { return low(product(t.of(x[0]), t.of(x[1]))); });
     }
   }
 }
@@ -69,7 +73,7 @@ TEST(SimInteger, MultiplyAdd) {
   for (const Type& t : kTypes) {
     const Table table = operands(t, 3);
     check(op("mad.lo", t, "%d, %a, %b, %c"), table, t.bits(),
-          [&](Row x) { return low(t.of(x[0]) * t.of(x[1]) + t.of(x[2])); });
+          [&](Row x) { return low(product(t.of(x[0]), t.of(x[1]))) + low(t.of(x[2])); });
     if (t.width < 64) {
       check(op("mad.hi", t, "%d, %a, %b, %c"), table, t.bits(),
             [&](Row x) { return low(((t.of(x[0]) * t.of(x[1])) >> t.width) + t.of(x[2])); });
@@ -196,7 +200,6 @@ TEST(SimInteger, Relu) {
 }
 
 TEST(SimInteger, ExtendedPrecisionChains) {
-  __extension__ typedef unsigned __int128 UnsignedWide;
   // 64-bit sums from 32-bit halves, and the last carry in the result's place.
   Table table = cross("b64", {integers(64), integers(64)});
   add_random(table, 1000);
